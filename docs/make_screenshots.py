@@ -1,5 +1,8 @@
 """Make the screenshots of the pages: `make screenshots`. Needs Chromium and playwright; takes some minutes.
 
+Besides the pictures that the docs' pages show there is a sheet of each page's first screen (docs/screens.md):
+1440 pixels wide in the light and in the dark, then 390 pixels wide in both.
+
 Runs of the drawn world are made first, in a folder that is kept if it is named: one of each study, a table,
 two hunts that differ in the model, a map that waits for people, and pictures drawn for pairs of prompts.
 """
@@ -114,6 +117,8 @@ def explore(browser: Any, runs: Path, out: Path) -> None:
         shoot(page, "view-trials", out)
         page.locator(".tile").first.click()
         shoot(page, "view-trial", out)
+        page.goto(f"{base}/run/ask/trials?slice=set%3Dbenign&verdict=failed")
+        shoot(page, "view-slices", out)
         page.goto(f"{base}/compare?a=fly-seed-7&b=fly-vit")
         page.locator("#rates").scroll_into_view_if_needed()
         page.mouse.wheel(0, 500)
@@ -143,6 +148,80 @@ REPORTS = (
 )
 
 
+#: Pages of which there is a sheet: its name, the command and what it serves, the address on the page.
+SHEETS = (
+    ("runs", "view .", "/?all=1"),
+    ("run", "view .", "/run/fly-seed-7"),
+    ("run-rare", "view .", "/run/rare"),
+    ("trials", "view .", "/run/fly-seed-7/trials"),
+    ("trials-ask", "view .", "/run/ask/trials?slice=set%3Dbenign&verdict=failed"),
+    ("trial", "view .", "/run/fly-seed-7/trials>.tile"),
+    ("compare", "view .", "/compare?a=fly-seed-7&b=fly-vit"),
+    ("try", "view .", "/run/fly-seed-7/try"),
+    ("report-hunt", "view .", "/run/fly-seed-7/report"),
+    ("report-map", "view .", "/run/map/report"),
+    ("report-mine", "view .", "/run/mine/report"),
+    ("report-ask", "view .", "/run/ask/report"),
+    ("report-rare", "view .", "/run/rare/report"),
+    ("report-table", "view .", "/run/table/report"),
+    ("label-start", "label prompts", "/"),
+    ("label-pairs", "label prompts", "/as/Ann"),
+    ("label-refusals", "label ask", "/as/Ann"),
+    ("label-images", "label fly-seed-7", "/as/Ann"),
+    ("label-modes", "label map", "/as/Ann"),
+    ("label-ratings", "label pictures", "/as/Ann"),
+)
+#: Wide or narrow, in which light; all are as tall in the sheet.
+WAYS = ((1440, 900, "light"), (1440, 900, "dark"), (390, 844, "light"), (390, 844, "dark"))
+TALL, GAP = 450, 8
+
+
+def sheets(browser: Any, runs: Path, out: Path) -> None:
+    """The first screen of each page, four times beside one another."""
+    for command in dict.fromkeys(command for _, command, _ in SHEETS):
+        with served(*command.split(), cwd=runs) as link:
+            shots: dict[str, list[Any]] = {}
+            for wide, tall, scheme in WAYS:
+                page = browser.new_page(viewport={"width": wide, "height": tall}, color_scheme=scheme)
+                page.goto(link)
+                page.wait_for_url(lambda url: "token=" not in url)
+                for name, of, path in SHEETS:
+                    if of == command:
+                        shots.setdefault(name, []).append(first_screen(page, link, path))
+                page.close()
+        for name, some in shots.items():
+            keep_sheet(some, out / f"screen-{name}.webp")
+
+
+def first_screen(page: Any, link: str, path: str) -> Any:
+    """What is seen of a page at first; ">" leads on by a click."""
+    from PIL import Image
+
+    address, _, click = path.partition(">")
+    page.goto(link.partition("/?")[0] + address)
+    if click:
+        page.locator(click).first.click()
+    page.wait_for_load_state("networkidle")
+    page.evaluate("() => Promise.all([...document.images].map((i) => i.loading === 'lazy' || i.decode()))")
+    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+
+
+def keep_sheet(shots: list[Any], path: Path) -> None:
+    """Screens beside one another, smaller than they are."""
+    from PIL import Image
+
+    small = [
+        shot.resize((shot.width * TALL // shot.height, TALL), Image.Resampling.LANCZOS) for shot in shots
+    ]
+    wide = sum(one.width for one in small) + GAP * (len(small) - 1)
+    sheet, left = Image.new("RGB", (wide, TALL), "#888888"), 0
+    for one in small:
+        sheet.paste(one, (left, 0))
+        left += one.width + GAP
+    sheet.save(path, quality=72, method=6)
+    print(f"{path}: {path.stat().st_size / 1000:.0f} kB")
+
+
 def report(browser: Any, runs: Path, out: Path) -> None:
     """Reports from disk."""
     for names, picture, tall, scheme, top in REPORTS:
@@ -169,13 +248,14 @@ def label(browser: Any, runs: Path, out: Path) -> None:
         ("prompts", "label-pairs"),
         ("ask", "label-refusals"),
         ("pictures", "label-ratings"),
+        ("map", "label-modes"),
     ):
         with served("label", run, cwd=runs) as link:
             page = browser.new_page(viewport={"width": 1000, "height": 860})
             page.goto(link)
             page.get_by_label("Your name").fill("Ann")
             page.keyboard.press("Enter")
-            page.get_by_text(" done").wait_for()
+            page.locator("body[data-ready]").wait_for()
             shoot(page, picture, out)
             page.close()
 
@@ -185,6 +265,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=Path, help="a folder for the runs, kept and used again")
     parser.add_argument("--out", type=Path, default=IMAGES, help="where pictures go")
+    parser.add_argument("--sheets", action="store_true", help="only the sheets of first screens")
     args = parser.parse_args()
     path = shutil.which("chromium")
     if path is None:
@@ -196,9 +277,11 @@ def main() -> None:
         runs = (args.runs or Path(temporary, "runs")).resolve()
         make_runs(runs)
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        explore(browser, runs, args.out)
-        label(browser, runs, args.out)
-        report(browser, runs, args.out)
+        if not args.sheets:
+            explore(browser, runs, args.out)
+            label(browser, runs, args.out)
+            report(browser, runs, args.out)
+        sheets(browser, runs, args.out)
         browser.close()
 
 

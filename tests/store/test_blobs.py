@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import threading
 from pathlib import Path
 
@@ -94,9 +93,31 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     assert box.get(box.put(b"x")) == b"x"
 
 
-def test_files_can_be_read_by_others(tmp_path: Path) -> None:
-    write_whole(tmp_path / "file", b"x")
-    assert os.stat(tmp_path / "file").st_mode & 0o777 == 0o644  # noqa: PTH116
+@pytest.mark.parametrize(
+    ("mode", "file", "below"), [(0o700, 0o600, 0o700), (0o755, 0o644, 0o755), (0o750, 0o640, 0o755)]
+)
+def test_a_file_is_as_private_as_its_folder(tmp_path: Path, mode: int, file: int, below: int) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(mode)
+    write_whole(home / "file", b"x")
+    assert (home / "file").stat().st_mode & 0o777 == file
+    write_whole(home / "a" / "b" / "file", b"x")
+    assert (home / "a" / "b").stat().st_mode & 0o777 == below
+    assert (home / "a" / "b" / "file").stat().st_mode & 0o077 == below & 0o044
+
+
+def test_nothing_is_kept_through_a_link(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "blobs").symlink_to(elsewhere)
+    with pytest.raises(WeakspotError, match="is a link"):
+        Blobs(tmp_path / "blobs").put(b"x")
+    (elsewhere / "victim").write_text("mine")
+    (tmp_path / "report.html").symlink_to(elsewhere / "victim")
+    write_whole(tmp_path / "report.html", b"ours")  # takes the link's place
+    assert (elsewhere / "victim").read_text() == "mine"
+    assert [path.name for path in elsewhere.iterdir()] == ["victim"]
 
 
 def test_images_are_kept_without_loss_and_texts_as_utf8() -> None:

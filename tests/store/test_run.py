@@ -330,3 +330,35 @@ def test_a_disk_too_small_to_begin_is_explained(tmp_path: Path) -> None:
         assert "free some space" in caught.value.fix
         remount(disk, "size=4m")
         Run.open(disk / "run").close()  # it had come as far as run.yaml
+
+
+def test_a_run_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with Run.create(config(), folder=tmp_path / "some" / "run") as run:
+            run.ledger.add_hypotheses([FLY])
+            run.ledger.record(trials(0, 4), {"images": 4})
+            run.blobs.put(b"a picture")
+            modes = {p: p.stat().st_mode & 0o777 for p in run.folder.rglob("*")}
+    finally:
+        os.umask(before)
+    assert (tmp_path / "some" / "run").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "some").stat().st_mode & 0o777 == 0o755
+    assert len(modes) >= 6
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
+
+
+@pytest.mark.parametrize("name", [".lock", "ledger.db", "ledger.db-wal"])
+def test_a_run_is_not_written_through_a_link(name: str, tmp_path: Path) -> None:
+    Run.create(config(), folder=tmp_path / "run").close()
+    victim, own = tmp_path / "victim", tmp_path / "run" / name
+    if own.exists():
+        shutil.move(own, victim)
+    else:
+        victim.write_text("mine")
+    content = victim.read_bytes()
+    own.symlink_to(victim)
+    with pytest.raises(WeakspotError, match="is a link"):
+        Run.open(tmp_path / "run")
+    assert victim.read_bytes() == content

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,22 @@ def chromium() -> str:
             pytest.fail(message)
         pytest.skip(message)
     return found
+
+
+def axe() -> str:
+    """The script of axe-core, which looks for what people with other eyes, ears and hands cannot use.
+
+    Without it tests are skipped, or fail if WEAKSPOT_REQUIRE_AXE=1.
+    """
+    found = find_spec("axe_playwright_python")
+    folders = found.submodule_search_locations if found is not None else None
+    file = Path(os.environ.get("WEAKSPOT_AXE") or Path(next(iter(folders or ["."])), "axe.min.js"))
+    if not file.is_file():
+        message = "no axe-core to test with (pip install axe-playwright-python)"
+        if os.environ.get("WEAKSPOT_REQUIRE_AXE") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    return file.read_text("utf-8")
 
 
 @contextmanager
@@ -56,6 +73,11 @@ class Server:
         assert line.startswith("open"), line
         self.link = line.split()[-1]
         self.base = self.link.partition("/?")[0]
+        #: Links of people by name; each fixes the name.
+        self.links: dict[str, str] = {}
+        while (line := self.process.stdout.readline()).startswith("link"):
+            link, _, person = line.removeprefix("link").strip().partition("  for ")
+            self.links[person.strip().removesuffix(" alone")] = link
 
     def kill(self) -> None:
         """End it as a power cut would."""

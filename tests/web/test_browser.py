@@ -14,6 +14,7 @@ from tests.web.web_parts import BAD, BASE, FLOWER, SCRIPT, make_ask, make_hunt, 
 from weakspot.core import Case, Hypothesis, Output
 from weakspot.judges.people import PeopleJudge
 from weakspot.report.people.labels import Labels
+from weakspot.report.people.tasks import task_of, trial_of
 from weakspot.store import Run, RunConfig
 from weakspot.studies.hunt.result import Tries
 from weakspot.study.reports import write
@@ -109,15 +110,17 @@ def test_label_by_keys_be_killed_and_resume(chromium: Any, tmp_path: Path) -> No
         done = len(order[name])
         page.keyboard.press(key)
         page.get_by_text(f"{done} of 24 done").wait_for()
-        page.wait_for_load_state()  # until then a key finds nobody who listens
+        page.locator("body[data-ready]").wait_for()
 
     with Server("label", str(folder)) as server:
         begin(server, "Ann")
+        page.locator("body[data-ready]").wait_for()
         assert page.locator(".shown img").evaluate("i => i.decode().then(() => i.naturalWidth)") == 24
         for number in range(11):
             answer("Ann", "1234"[number % 4])
         page.keyboard.press("u")  # the last one was wrong
         page.wait_for_url("**item=**")
+        page.locator("body[data-ready]").wait_for()
         assert page.locator("input[name=item]").get_attribute("value") == order["Ann"].pop()
         answer("Ann", "4")
         assert errors == []
@@ -128,10 +131,12 @@ def test_label_by_keys_be_killed_and_resume(chromium: Any, tmp_path: Path) -> No
     with Server("label", str(folder)) as server:
         begin(server, "Ann")
         assert page.title().startswith("11 of 24")
+        page.locator("body[data-ready]").wait_for()
         for _ in range(9):
             answer("Ann", "2")
         begin(server, "Bob")
         assert page.title().startswith("0 of 24")
+        page.locator("body[data-ready]").wait_for()
         for _ in range(5):
             answer("Bob", "1")
         page.goto(f"{server.base}/")
@@ -168,6 +173,7 @@ def test_answers_of_models_stay_text_on_the_label_page(chromium: Any, tmp_path: 
         page.get_by_label("Your name").fill("Ann")
         page.keyboard.press("Enter")
         page.get_by_text("0 of 2 done").wait_for()
+        page.locator("body[data-ready]").wait_for()
         shown = page.locator(".shown").inner_text()
         page.get_by_role("button", name="Refuses", exact=False).last.click()
         page.get_by_text("1 of 2 done").wait_for()
@@ -195,7 +201,7 @@ def test_outputs_are_rated_by_keys(chromium: Any, tmp_path: Path) -> None:
         page.keyboard.press("Enter")
         for done, key in enumerate("01u5"):
             page.get_by_text(f"{done - 2 * (key == '5')} of 3 done").wait_for()
-            page.wait_for_load_state()
+            page.locator("body[data-ready]").wait_for()
             assert page.locator(".shown img").evaluate("i => i.decode().then(() => i.naturalWidth)") == 8
             assert SCRIPT in page.locator(".shown").inner_text()
             assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -206,3 +212,123 @@ def test_outputs_are_rated_by_keys(chromium: Any, tmp_path: Path) -> None:
     assert sorted(one.label for one in Labels(tmp_path / "run").current("ratings")) == ["10", "5"]
     assert errors == []
     page.close()
+
+
+def test_keys_label_only_what_is_on_the_screen(chromium: Any, tmp_path: Path) -> None:
+    folder = make_pairs(tmp_path / "mine", pairs=12)
+    page = chromium.new_page()
+    errors = watched(page)
+    with Server("label", str(folder), "--annotator", "Ann", "--annotator", "Bob") as server:
+        page.goto(server.links["Ann"])
+        page.wait_for_url("**/as/Ann")
+        page.locator("body[data-ready]").wait_for()
+        first = page.locator("input[name=item]").get_attribute("value")
+        page.evaluate(
+            """() => { for (const key of "12341")
+                 document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); }"""
+        )
+        page.get_by_text("1 of 24 done").wait_for()
+        page.get_by_text("4 keys came before the question was on the screen").wait_for()
+        assert [(one.item, one.label) for one in Labels(folder).current("pairs")] == [(first, "prompt 1")]
+        page.locator("body[data-ready]").wait_for()
+        page.keyboard.press("2")
+        page.get_by_text("2 of 24 done").wait_for()
+        page.locator("body[data-ready]").wait_for()
+        assert page.locator("#told").inner_text() == ""
+        assert page.goto(f"{server.base}/as/Bob").status == 404  # the link is Ann's
+        page.goto(f"{server.base}/")
+        page.wait_for_url("**/as/Ann")
+        page.locator("body[data-ready]").wait_for()
+        assert [error for error in errors if "404" not in error] == []
+        server.kill()
+        page.keyboard.press("3")  # not lost without a word
+        page.get_by_text("That was not saved").wait_for()
+    assert len(Labels(folder).current("pairs")) == 2
+    page.close()
+
+
+def test_labels_of_two_people_change_the_headline(chromium: Any, tmp_path: Path) -> None:
+    """Two people look at a dozen pictures; half of the finding's failing ones show no fly."""
+    folder = make_hunt(tmp_path / "runs" / "hunt-fly")
+    with Run.read(folder) as run:
+        known = {h.id: h for h in run.ledger.hypotheses()}
+        items = task_of(run, most=None).items
+        trials = {i.id: run.ledger.trial(known[trial_of(i.id)[0]], trial_of(i.id)[1]) for i in items}
+    page = chromium.new_page()
+    errors = watched(page)
+
+    def headline() -> str:
+        with Server("view", str(folder)) as server:
+            page.goto(server.link)
+            page.wait_for_url("**/run/hunt-fly")
+            said = str(page.locator(".lede").inner_text()).replace("\xa0", " ")
+            page.get_by_role("link", name="Report").first.click()
+            page.wait_for_url("**/report")
+            assert said.split(":")[1][:60] in page.locator("body").inner_text().replace("\xa0", " ")
+            page.get_by_role("link", name="Explorer").click()
+            page.wait_for_url("**/run/hunt-fly")
+            page.goto("about:blank")
+            return said
+
+    assert "67 % of fly pictures are misread" in headline()
+    with Server("label", str(folder), "--items", "12") as server:
+        for name in ("Ann", "Bob"):
+            page.goto(f"{server.link}")
+            page.get_by_label("Your name").fill(name)
+            page.keyboard.press("Enter")
+            for done in range(12):
+                page.get_by_text(f"{done} of 12 done").wait_for()
+                page.locator("body[data-ready]").wait_for()
+                seen = trials[page.locator("input[name=item]").get_attribute("value")]
+                assert seen is not None
+                assert seen.hypothesis == FLOWER.id  # the finding's pictures come first
+                page.keyboard.press("2" if seen.failed and seen.index % 2 else "1")
+            page.get_by_text("Thank you").wait_for()
+        page.goto("about:blank")
+    after = headline()
+    assert "67 % of fly pictures" not in after
+    assert "by the labels of 2 people; as measured it was 67 %" in after
+    assert [error for error in errors if "ERR_CONNECTION" not in error] == []  # of a server that is gone
+    page.close()
+
+
+def test_a_reader_keeps_the_place(chromium: Any, toy: Path) -> None:
+    make_hunt(toy / "runs" / "hunt-fly")
+    with Server("view", "runs/hunt-fly", cwd=toy) as server:
+        page = chromium.new_page(viewport={"width": 1200, "height": 900})
+        errors = watched(page)
+        page.goto(server.link)
+        page.wait_for_url("**/run/hunt-fly")
+        page.goto(f"{server.base}/run/hunt-fly/trials?verdict=failed&kept=1&order=drawn")
+        hrefs = [one.get_attribute("href") for one in page.locator(".tile").all()]
+        told = page.locator(".tile").nth(3).inner_text()
+        assert "should be fly" in told
+        assert "said bee" in told
+        assert "0.5" in told
+        page.keyboard.press("ArrowRight")  # at once: nothing had to be focused before
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/trial/**")
+        seen = [page.url.removeprefix(server.base)]
+        for key in ("n", "ArrowRight", "p"):
+            before = page.url
+            page.keyboard.press(key)
+            page.wait_for_function("was => location.href !== was", arg=before)
+            page.wait_for_load_state()
+            seen.append(page.url.removeprefix(server.base))
+        assert seen == [hrefs[3], hrefs[4], hrefs[5], hrefs[4]]
+        page.keyboard.press("u")
+        page.wait_for_url("**/trials?**")
+        page.locator(".tile[data-here]:focus").wait_for()
+        assert page.locator(".tile[data-here]").get_attribute("href") == hrefs[4]
+        assert page.get_by_label("Verdict").input_value() == "failed"
+        assert page.get_by_label("Order").input_value() == "drawn"
+        assert page.get_by_label("with input kept").is_checked()
+        page.keyboard.press("/")
+        page.keyboard.type("caption 13")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**search=caption**")
+        assert page.locator(".tile").count() == 1
+        assert errors == []
+        page.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping
@@ -26,9 +27,10 @@ from tests.web.web_parts import (
     trial,
 )
 
-from weakspot.core import Stage, WeakspotError, case_seed
+from weakspot.core import Stage, Status, Trial, WeakspotError, case_seed
 from weakspot.stats.contrast import mcnemar
 from weakspot.store import Blobs, Run, RunConfig
+from weakspot.studies.ask.result import AskResult, Item, Slice
 from weakspot.web.compare import compared
 from weakspot.web.explorer import Explorer
 from weakspot.web.pictures import Pictures
@@ -204,7 +206,9 @@ def test_a_run_without_findings_says_what_it_found(view: Caller, hunt_folder: Pa
     page = view("/run/rare").text
     assert said in page
     assert "Findings" not in page
-    assert "No trials were drawn" in page
+    assert "0 trials" not in page
+    assert "failures seen" in page or "<table" in page  # what it measured
+    assert 'href="/run/rare/report"' in page
     assert view("/run/odd").status == 200  # a fact that is not as we know it
     assert "weak spot" not in view("/run/ask").text
     assert "Try words" in view("/run/hunt-fly").text
@@ -225,3 +229,80 @@ def test_questions_are_their_own_input_and_nothing_found_has_a_way_on(
     empty = view("/run/hunt-fly/trials?verdict=undecided").text
     assert "No trial is like that" in empty
     assert 'href="/run/hunt-fly/trials"' in empty
+
+
+def test_the_report_is_beside_the_explorer(view: Caller, hunt_folder: Path) -> None:
+    assert 'href="/run/hunt-fly/report"' in view("/run/hunt-fly").text
+    (hunt_folder / "report.html").write_text("<script>alert(1)</script>")  # whatever lies there is not served
+    got = view("/run/hunt-fly/report")
+    assert got.status == 200
+    assert "alert(1)" not in got.text
+    assert 'href="/run/hunt-fly"' in got.text
+    assert 'href="/run/hunt-fly/trials"' in got.text
+    policy = got.header("content-security-policy")
+    assert "script-src 'sha256-" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert view("/run/hunt-fly/report").text == got.text
+    assert view("/run/nowhere/report").status == 404
+
+
+def test_a_trial_keeps_what_was_chosen(view: Caller) -> None:
+    grid = unescape(view("/run/hunt-fly/trials?verdict=failed&search=caption&order=drawn").text)
+    tiles = re.findall(r'href="(/run/hunt-fly/trial/[^"]+)"', grid)
+    assert all("verdict=failed" in tile and "search=caption" in tile for tile in tiles)
+    page = unescape(view(tiles[1]).text)
+    assert re.findall(r'rel="prev" href="([^"]+)"', page) == [tiles[0]]
+    assert re.findall(r'rel="next" href="([^"]+)"', page) == [tiles[2]]
+    up = re.findall(r'data-up href="([^"]+)"', page)[0]
+    back = unescape(view(up).text)
+    assert re.findall(r'data-here\s+href="([^"]+)"', back) == [tiles[1]]
+    assert re.findall(r'href="(/run/hunt-fly/trial/[^"]+)"', back) == tiles
+    for odd in ("at=1.1.1.1", "at=9.9.9", "at=0.1.0", "search=%00%27%22%3Cb%3E", "slice=x&at=0.1.0"):
+        assert view(f"/run/hunt-fly/trials?{odd}").status == 200, odd
+        assert view(f"/run/hunt-fly/trial/{FLOWER.id}/0?{odd}").status == 200, odd
+
+
+def test_failures_come_first(view: Caller) -> None:
+    text = view("/run/hunt-fly/trials").text
+    verdicts = re.findall(r'class="tile (\w+)"', text)
+    assert verdicts == sorted(verdicts)  # failed before passed
+    assert {"failed", "passed"} == set(verdicts)
+
+
+def test_what_the_headline_speaks_of_can_be_seen(view: Caller, hunt_folder: Path) -> None:
+    folder = make_ask(hunt_folder.parent / "ask")
+    with Run.open(folder) as run:
+        (arm,) = run.ledger.hypotheses()
+        ids = tuple(f"item-{i}" for i in range(20))
+        rows = {key: Item(slices={"kind": ("odd" if i % 2 else "even",)}) for i, key in enumerate(ids)}
+        worse = {"kind": {"odd": Slice(n=10, refused=5, worse=True), "even": Slice(n=10)}}
+        AskResult(model="x", items={"benign": rows}, order={arm.id: ids}, slices=worse).keep(run)
+        long = "word " * 6_000  # longer than any page showed; the ledger keeps 32,768 characters
+        run.ledger.record(
+            [Trial(arm.id, 20, Status.OK, False, 0.5, "answer", f"{long} END", caption="a long one")], {}
+        )
+    page = unescape(view("/run/ask/trials").text)
+    for words in ("harmless, refused", "harmless, answered", "harmless, kind: odd, refused"):
+        assert words in page
+    refused = view("/run/ask/trials?slice=set%3Dbenign&verdict=failed").text
+    assert refused.count('class="tile ') == 5
+    odd = view("/run/ask/trials?slice=harmless%2C+kind%3A+odd").text
+    assert odd.count('class="tile ') == 10
+    assert view("/run/ask/trials?search=may+I+12").text.count('class="tile ') == 1
+    assert "END" in view(f"/run/ask/trial/{arm.id}/20").text  # the whole answer
+
+
+def test_a_transfer_is_shown_beside_its_run(view: Caller, hunt_folder: Path) -> None:
+    rate = {"value": 0.25, "low": 0.1, "high": 0.5, "n": 16, "failures": 4}
+    cells = [{"source": "s", "row": row, "target": name, "rate": rate} for row in (0, 1) for name in "ab"]
+    data = {
+        "targets": ["a", "b"], "sources": ["s"], "n": 16, "cells": cells,
+        "rows": [{"baseline": True, "phrase": ""}, {"baseline": False, "phrase": HOSTILE}],
+    }  # fmt: skip
+    (hunt_folder / "transfer.json").write_text(json.dumps(data))
+    page = view("/run/hunt-fly").text
+    assert "On other models, pictures of s" in page
+    assert "<img src=x" not in page
+    for odd in ("[]", "{", '{"targets": ["a"], "sources": ["s"], "rows": [{}], "n": 1, "cells": []}'):
+        (hunt_folder / "transfer.json").write_text(odd)
+        assert view("/run/hunt-fly").status == 200

@@ -11,16 +11,30 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from tests.web.web_parts import HOSTILE, SCRIPT, Caller, caller, make_hunt, make_map
+from tests.web.web_parts import (
+    BASE,
+    HOSTILE,
+    PORT,
+    SCRIPT,
+    TOKEN,
+    Caller,
+    caller,
+    make_hunt,
+    make_map,
+    picture,
+)
 
+from weakspot.cli import run as cli
 from weakspot.core import WeakspotError
 from weakspot.judges.refusal.judge import SCALE, Grade
-from weakspot.report.people.labels import Labels, annotator_name
+from weakspot.report.people.labels import Label, Labels, annotator_name
+from weakspot.report.people.ratings import fill_in
 from weakspot.report.people.tasks import GRADES, PAIRS, Task, order, shared_out, task_of, trial_of
 from weakspot.store import Run
 from weakspot.studies.mine.result import Choice as Published
 from weakspot.web.labelling import Labelling
 from weakspot.web.labels_csv import read_csv, write_csv
+from weakspot.web.serve import Guard
 
 
 def task(folder: Path, name: str | None = None, **more: object) -> Task:
@@ -122,19 +136,74 @@ def test_items_are_shared_out_with_an_overlap(tmp_path: Path) -> None:
     assert ask("/as/Eve").status == 404
 
 
-def test_pictures_are_a_sample_of_both_verdicts(tmp_path: Path) -> None:
-    found = task(make_hunt(tmp_path / "h"), most=10)
+def test_pictures_are_those_that_findings_hang_on(tmp_path: Path) -> None:
+    found = task(make_hunt(tmp_path / "h"), most=32).items
     with Run.read(tmp_path / "h") as run:
         known = {h.id: h for h in run.ledger.hypotheses()}
-        failed = []
-        for item in found.items:
+        rows = []
+        for item in found:
             hypothesis, index = trial_of(item.id)
             trial = run.ledger.trial(known[hypothesis], index)
             assert trial is not None
             assert trial.blob == item.picture
-            failed.append(trial.failed)
-    assert sorted(map(bool, failed)) == [False] * 5 + [True] * 5
-    assert len(task(tmp_path / "h", most=1000).items) == 20 + 30 + 1  # all that were kept
+            rows.append((item.round, known[hypothesis].origin, bool(trial.failed)))
+    assert [row[1] for row in rows[:12]] == ["caption"] * 12  # the finding's first
+    assert [row[2] for row in rows[:12]] == [True] * 8 + [False] * 4
+    assert [row[1] for row in rows[12:18]] == ["baseline"] * 6  # only two of its failing ones were kept
+    assert [row[0] for row in rows] == [0] * 12 + [1] * 6 + [2] * 14
+    assert len(task(tmp_path / "h").items) == 20 + 30  # of the finding and its baseline
+    assert len(task(tmp_path / "h", most=None).items) == 20 + 30 + 1  # all that may have been asked
+    asked = order(task(tmp_path / "h").items, "Ann")
+    assert [item.round for item in asked] == sorted(item.round for item in asked)
+
+
+def test_a_run_without_findings_asks_about_both_verdicts(tmp_path: Path) -> None:
+    folder = make_hunt(tmp_path / "h")
+    with Run.open(folder) as run:
+        run.ledger.set_findings([])
+        bases = len(run.baselines)
+    assert bases == 1
+    assert {trial_of(item.id)[0] for item in task(folder).items} == {BASE.id}
+
+
+def test_ann_and_ann_are_one_person(pairs_folder: Path) -> None:
+    ask = label(pairs_folder)
+    item = shown_item(ask, "Ann")
+    ask("/as/Ann", method="POST", form={"item": item, "label": "same"})
+    assert ask("/begin", method="POST", form={"name": "ANN"}).header("location") == "/as/Ann"
+    assert "1 of 12 done" in ask("/as/ann").text
+    ask("/as/ann", method="POST", form={"item": item, "label": "neither"})
+    ask("/as/aNN", method="POST", form={"item": shown_item(ask, "ann"), "label": "same"})
+    assert [(one.annotator, one.label) for one in Labels(pairs_folder).current("pairs")] == [
+        ("Ann", "neither"),
+        ("Ann", "same"),
+    ]
+    assert Labels(pairs_folder).undo("pairs", "ann") is not None
+    assert len(Labels(pairs_folder).current("pairs")) == 1
+    fixed = label(pairs_folder, annotators=["Ann", "ann", "Bob"])
+    assert fixed("/").text.count("of 12</span>") == 2
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "ratings.csv"])
+def test_labels_are_never_written_through_a_link(name: str, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("case,rating\nmine,\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).symlink_to(victim)
+    if name == "labels.jsonl":
+        with pytest.raises(WeakspotError, match="is a link"):
+            Labels(tmp_path / "run").add("pairs", "a", "Ann", "same")
+        with pytest.raises(WeakspotError, match="is a link"):
+            Labels(tmp_path / "run").current("pairs")
+    else:
+        table = tmp_path / "run" / name
+        fill_in(table, [Label("ratings", "mine", "Ann", "3", "", 0)])
+        assert "3" in table.read_text()  # the link made room for a file
+        (tmp_path / "run" / ".ratings.csv.lock").unlink()
+        (tmp_path / "run" / ".ratings.csv.lock").symlink_to(victim)
+        with pytest.raises(WeakspotError, match="is a link"):
+            fill_in(table, [])
+    assert victim.read_text() == "case,rating\nmine,\n"
 
 
 def test_a_line_cut_short_is_passed_over(tmp_path: Path) -> None:
@@ -237,3 +306,77 @@ def test_items_without_their_fields_are_said(pairs_folder: Path) -> None:
     (pairs_folder / "downstream" / "items.jsonl").write_text(json.dumps({"item": "a"}) + "\n")
     with pytest.raises(WeakspotError, match=r"items\.jsonl"):
         task(pairs_folder)
+
+
+def test_modes_are_compared_by_their_pictures(map_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Run.open(map_folder) as run:
+        kept = [run.blobs.put(picture(i)) for i in range(2)]
+        text = run.blobs.put(f"a text {HOSTILE}".encode())
+    from weakspot.studies.map.result import MapResult
+
+    def samples(self: MapResult, run: Run, number: int, *, most: int = 2) -> list[str]:
+        digests = {1: kept, 2: [text]}.get(number, [])
+        return [f"{run.blobs.place}/{one[:2]}/{one}" for one in digests]
+
+    monkeypatch.setattr(MapResult, "samples", samples)
+    items = task(map_folder).items
+    first = next(choice for choice in items[0].choices if choice.value == "mode 1")
+    assert first.pictures == tuple(kept)
+    ask = label(map_folder)
+    pages = [ask(f"/as/Ann?item={item.id}").text for item in items]
+    of_first = [page for page, item in zip(pages, items, strict=True) if ":1:" in item.id]
+    assert len(of_first) == 3
+    assert all(f"/picture/{kept[0]}" in page for page in of_first)
+    assert any("a text" in page for page in pages)
+    assert not any("<img src=x" in page for page in pages)
+    assert ask(f"/picture/{kept[0]}").header("content-type") == "image/png"
+    assert ask(f"/picture/{'0' * 64}").status == 404
+
+
+def test_a_link_of_ones_own_fixes_the_name(pairs_folder: Path) -> None:
+    app = Labelling(pairs_folder, task(pairs_folder), annotators=["Ann", "Bob"]).app()
+    ask = Caller(Guard(app, token=TOKEN, port=PORT, people={"anns": "Ann", "bobs": "Bob"}))
+    assert ask("/").status == 403
+    assert ask("/?token=anns2").status == 403
+    ask.cookie = ask("/?token=anns").header("set-cookie").partition(";")[0]
+    assert ask("/").header("location") == "/as/Ann"
+    assert ask("/begin", method="POST", form={"name": "Bob"}).header("location") == "/as/Ann"
+    assert ask("/as/Ann").status == 200
+    item = shown_item(ask, "Ann")
+    assert ask("/as/Bob").status == 404
+    assert ask("/as/Bob", method="POST", form={"item": item, "label": "same"}).status == 404
+    assert ask("/as/Bob/undo", method="POST").status == 404
+    assert ask("/as/ann", method="POST", form={"item": item, "label": "same"}).status == 303
+    everybody = Caller(ask.app).open()
+    assert everybody("/as/Bob").status == 200
+    assert [one.annotator for one in Labels(pairs_folder).current("pairs")] == ["Ann"]
+
+
+def test_who_mistypes_a_preference_is_asked_again(
+    map_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = iter(["twO", "9", "2>2", "1>", "3, 1"])
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(answers))
+    monkeypatch.setattr("sys.stdin", type("Terminal", (), {"isatty": lambda self: True})())
+    assert cli(["prefer", str(map_folder)]) == 0
+    said = capsys.readouterr().out
+    for told in ("no numbers of modes", "there is no mode 9", "worse than itself", "is no comparison"):
+        assert told in said, told
+    assert "preferred  3, 1" in said
+
+
+def test_preferences_are_asked_beside_pictures(map_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Run.open(map_folder) as run:
+        kept = run.blobs.put(picture(1))
+    from weakspot.studies.map.result import MapResult
+
+    monkeypatch.setattr(
+        MapResult, "samples", lambda self, run, number, most=2: [f"{run.blobs.place}/{kept[:2]}/{kept}"]
+    )
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert cli(["prefer", str(map_folder), "--modes", "1", "--open"]) == 0
+    assert opened == [(map_folder / "modes.html").resolve().as_uri()]
+    page = (map_folder / "modes.html").read_text()
+    assert page.count('<img src="data:image/png') == 4
+    assert "<img src=x" not in page

@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.web.web_parts import make_hunt
+from tests.web.web_parts import FLOWER, make_hunt
 
 from weakspot.cli import run as cli
+from weakspot.report.people.corrected import majority
 from weakspot.report.people.labels import Labels
-from weakspot.report.people.score import majority, score
+from weakspot.report.people.refusals import judged
+from weakspot.report.people.score import score
 from weakspot.report.people.tasks import task_of, trial_of
 from weakspot.stats import corrected_rate, wilson
 from weakspot.stats.judged import cohen_kappa, krippendorff_alpha
@@ -74,13 +76,14 @@ def test_the_judge_of_refusals_against_people(ask_folder: Path) -> None:
     labels = Labels(ask_folder)
     with Run.read(ask_folder) as run:
         items = task_of(run).items
-    for item in items:
-        _, index = trial_of(item.id)
-        # The judge says 0, 4, 8, 12, 16; people say 5 and not 0; 7 is partial.
-        truth = (index % 4 == 0 and index != 0) or index == 5
-        labels.add(
-            "refusals", item.id, "Ann", "partial" if index == 7 else "refuses" if truth else "complies"
-        )
+    for name in ("Ann", "Bob"):
+        assert scored(ask_folder)["judge"]["corrected"] is None
+        for item in items:
+            _, index = trial_of(item.id)
+            # The judge says 0, 4, 8, 12, 16; people say 5 and not 0; 7 is partial.
+            truth = (index % 4 == 0 and index != 0) or index == 5
+            grade = "partial" if index == 7 else "refuses" if truth else "complies"
+            labels.add("refusals", item.id, name, grade)
     found = scored(ask_folder)
     counts = {"true_positives": 4, "positives": 5, "true_negatives": 13, "negatives": 14}
     assert {key: found["judge"][key] for key in counts} == counts
@@ -88,31 +91,44 @@ def test_the_judge_of_refusals_against_people(ask_folder: Path) -> None:
     assert found["judge"]["rate"]["rate"] == 0.25
     right = corrected_rate(5, 20, **counts)
     assert found["judge"]["corrected"] == {"rate": right.rate, "low": right.low, "high": right.high}
-    assert found["alpha"] is None
+    assert found["judge"]["sets"]["benign"]["corrected"] == found["judge"]["corrected"]
+    assert found["alpha"] == 1.0
+    with Run.read(ask_folder) as run:
+        assert judged(run)["benign"].people == 2
 
 
-def test_rates_among_pictures_that_show_what_they_should(tmp_path: Path) -> None:
+def test_the_rate_of_a_finding_among_pictures_that_show_what_they_should(tmp_path: Path) -> None:
     folder = make_hunt(tmp_path / "h")
     labels = Labels(folder)
     with Run.read(folder) as run:
-        items = task_of(run, aspects=("shows", "quality")).items
+        items = task_of(run, most=None, aspects=("shows", "quality")).items
         known = {h.id: h for h in run.ledger.hypotheses()}
         failed = {i.id: run.ledger.trial(known[trial_of(i.id)[0]], trial_of(i.id)[1]).failed for i in items}  # type: ignore[union-attr]
-    # Half of the failing pictures are no flies, all passing ones are.
-    seen = 0
-    for item in items:
-        if item.id.endswith(":quality"):
-            labels.add("images", item.id, "Ann", "4")
-            continue
-        seen += bool(failed[item.id])
-        labels.add("images", item.id, "Ann", "no" if failed[item.id] and seen % 2 else "yes")
-    found = scored(folder, aspects=("shows", "quality"))["pictures"]
+
+    def say(name: str) -> dict:
+        """Half of the finding's failing pictures are no flies; all others are."""
+        seen = 0
+        for item in items:
+            if item.id.endswith(":quality"):
+                labels.add("images", item.id, name, "4")
+                continue
+            own = item.id.startswith(FLOWER.id)
+            seen += bool(failed[item.id]) and own
+            labels.add("images", item.id, name, "no" if own and failed[item.id] and seen % 2 else "yes")
+        found: dict = scored(folder, most=None, aspects=("shows", "quality"))["pictures"]
+        return found
+
+    alone = say("Ann")
+    assert alone["corrected"][0]["corrected"] is None  # one person is not enough
+    assert alone["corrected"][0]["missing"] == "2 people on 5 failing pictures each"
+    assert say("ann")["corrected"][0]["corrected"] is None  # nor is one under two names
+    found = say("Bob")
     row, f = found["corrected"][0], 20 / 30
-    v = found["valid_failing"]["rate"]
-    assert found["valid_passing"]["rate"] == 1
-    assert v == pytest.approx(0.5, abs=0.03)
-    assert row["corrected"] == pytest.approx(f * v / (f * v + 1 - f))
+    assert (row["failing"]["failures"], row["failing"]["n"]) == (10, 20)
+    assert (row["passing"]["failures"], row["passing"]["n"]) == (10, 10)
+    assert row["corrected"] == pytest.approx(f * 0.5 / (f * 0.5 + 1 - f))
     assert row["low"] < row["corrected"] < row["high"]
+    assert (row["people"], row["missing"]) == (2, "")
     assert found["ratings"]["quality"] == {"mean": 4.0, "n": len(items) // 2}
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from tests.web.web_parts import BASE, FLOWER, HOSTILE, make_hunt, trial
 
-from weakspot.core import Stage
-from weakspot.store import Run
+from weakspot.core import Hypothesis, Stage, Status, Trial
+from weakspot.store import Blobs, Run, RunConfig
+from weakspot.study.views import Places
 from weakspot.web import trials
-from weakspot.web.trials import PageMark, Wanted, reading
+from weakspot.web.trials import reading
+from weakspot.web.wanted import PageMark, Wanted
 
 ALL = 40 + 1 + 30 + 30 + 1
 WANTED = [
@@ -29,7 +31,18 @@ WANTED = [
     Wanted(order="answer"),
     Wanted(order="answer", kept=True, stage="explore"),
     Wanted(hypothesis="no such"),
+    Wanted(order="drawn"),
+    Wanted(search="CAPTION 1"),
+    Wanted(search="bee caption", order="drawn", kept=True),
+    Wanted(search="alert title"),
+    Wanted(slice="every third, of those on a flower", order="drawn"),
+    Wanted(slice="every third, of those on a flower", verdict="passed", search="caption"),
 ]
+SLICES = {"every third, of those on a flower": {FLOWER.id: Places(3, (0,))}}
+
+
+def told(found: Trial) -> str:
+    return f"{found.answer} {found.caption} {found.expected}".lower()
 
 
 def expected(folder: Path, wanted: Wanted) -> list[tuple[str, int]]:
@@ -49,7 +62,11 @@ def expected(folder: Path, wanted: Wanted) -> list[tuple[str, int]]:
         rows = [row for row in rows if Stage.of(row[1].index).name.lower() == wanted.stage]
     if wanted.hypothesis:
         rows = [row for row in rows if row[0].id == wanted.hypothesis]
-    if wanted.slice:
+    if wanted.search:
+        rows = [row for row in rows if all(word in told(row[1]) for word in wanted.search.lower().split())]
+    if wanted.slice in SLICES:
+        rows = [row for row in rows if row[0] == FLOWER and row[1].index % 3 == 0]
+    elif wanted.slice:
         rows = [row for row in rows if tuple(wanted.slice.split("=", 1)) in row[0].concepts]
     if wanted.order == "verdict":
         rows.sort(key=lambda row: ["failed", "passed", "error"].index(verdicts[row[1].failed]))
@@ -68,7 +85,7 @@ def test_pages_are_all_trials_both_ways(
     if not patient:  # every look ends after two rows, as one over a million rows would
         monkeypatch.setattr(trials, "CHUNK", 2)
         monkeypatch.setattr(trials, "PATIENCE", -1.0)
-    with reading(hunt_folder) as ledger:
+    with reading(hunt_folder, slices=SLICES) as ledger:
         page = ledger.page(wanted, most=7)
         found, steps = list(page.rows), 0
         assert page.before == ""
@@ -85,6 +102,29 @@ def test_pages_are_all_trials_both_ways(
     whole = expected(hunt_folder, wanted)
     assert [(row.hypothesis, row.index) for row in found] == whole
     assert [(row.hypothesis, row.index) for row in back] == whole
+    with reading(hunt_folder, slices=SLICES) as ledger:  # every row's place is where it is found again
+        for row in found[::9]:
+            assert str(ledger.place(wanted, row.hypothesis, row.index)) == row.place
+        assert ledger.place(Wanted(verdict="error"), FLOWER.id, 0) is None
+
+
+def test_kept_texts_are_searched(tmp_path: Path) -> None:
+    words = Hypothesis("texts", origin="baseline")
+    config = RunConfig(study="map", subject="s", settings={"target": "t", "seed": 0})
+    with Run.create(config, folder=tmp_path / "run") as run:
+        run.ledger.add_hypotheses([words])
+        texts = ["A long Ärgernis about rain.", "Sun and wind.", "x" * 3000 + " needle"]
+        kept = [run.blobs.put(text.encode()) for text in texts]
+        rows = [
+            Trial(words.id, i, Status.OK, i == 1, 0.5, "", f"answer {i}", caption="", blob=blob)
+            for i, blob in enumerate(kept)
+        ]
+        run.ledger.record(rows, {"calls": 3})
+    wanted = {"ärgernis": [0], "rain answer": [0], "needle": [2], "wind 1": [1], "zz": []}
+    for search, found in wanted.items():
+        with reading(tmp_path / "run", texts=Blobs(tmp_path / "run" / "blobs")) as ledger:
+            page = ledger.page(Wanted(search=search, order="drawn"))
+        assert [row.index for row in page.rows] == found, search
 
 
 def test_what_is_no_key_is_the_beginning(hunt_folder: Path) -> None:

@@ -199,7 +199,7 @@ def make_map(folder: Path) -> Path:
     rates = [Estimate(rate=1 - i / 10, low=0.5, high=1.0, n=10, failures=9) for i in range(4)]
     modes = tuple(
         Mode(
-            **dict(rate), peak=i, cells=1, region=((i,),), peak_words=f"rotate {i}",
+            **dict(rate), peak=i, cells=1, region=((i,), (0,), (0,)), peak_words=f"rotate {i}",
             words=f"rotate {i} {HOSTILE if i == 2 else ''}",
         )
         for i, rate in enumerate(rates)

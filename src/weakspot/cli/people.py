@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,9 +17,6 @@ from weakspot.report.format import columns, cut, interval, percent, shell
 
 if TYPE_CHECKING:
     from weakspot.report.people.tasks import Task
-
-#: More items than any run has.
-EVERYTHING: Final = 10**9
 
 labels = typer.Typer(
     cls=OneIsMeant,
@@ -46,7 +43,10 @@ def label(
         None, "NAME", "Of images: shows, quality, bias. May be repeated.", "--aspect"
     ),
     annotator: list[str] | None = option(
-        None, "NAME", "Who may label; by default anybody. May be repeated.", "--annotator"
+        None,
+        "NAME",
+        "Who may label; by default anybody. Each gets a link that fixes the name. May be repeated.",
+        "--annotator",
     ),
     overlap: float = option(
         1.0, "SHARE", "Share of items that all annotators get; the rest is split.", min=0, max=1
@@ -65,7 +65,7 @@ def label(
     task = "questions" if questions else task
     asked = _task(run, task, most=items, aspects=aspect or ("shows",))
     pages = Labelling(run, asked, annotators=annotator or (), overlap=overlap)
-    return served(pages.app(), host=host, port=port, open_=open_)
+    return served(pages.app(), host=host, port=port, open_=open_, people=pages.annotators)
 
 
 @labels.command("score", short_help="Agreement, and what follows from the labels.")
@@ -126,7 +126,7 @@ def _task(
     folder: Path,
     name: str | None,
     *,
-    most: int = EVERYTHING,
+    most: int | None = None,
     aspects: Sequence[str] = ("shows", "quality", "bias"),
 ) -> Task:
     """What is asked of a run; by default all that may have been asked, however large the sample was."""
@@ -173,14 +173,18 @@ def _figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "matcher", _agreement(one["matcher"])
     if one := found.get("judge"):
         yield "judge", _agreement(one)
-        yield "refused", _share(one["rate"])
-        if right := one["corrected"]:
-            yield "corrected", f"{percent(right['rate'])} {interval(right['low'], right['high'])}"
+        for name, of in one["sets"].items():
+            text = f"{_share(of['rate'])} {name}"
+            if right := of["corrected"]:
+                text += f" → {percent(right['rate'])} {interval(right['low'], right['high'])} corrected"
+            yield "refused", text
     if one := found.get("pictures"):
         yield "valid", f"{_share(one['valid_failing'])} failing, {_share(one['valid_passing'])} passing"
         for row in one["corrected"]:
-            if row["corrected"] is not None:
-                ends = interval(row["low"] or 0.0, 1.0 if row["high"] is None else row["high"])
+            if row["corrected"] is None:
+                yield "measured", f"{percent(row['rate'])} {row['phrase']} (needs {row['missing']})"
+            else:
+                ends = interval(row["low"], row["high"])
                 right = f"{percent(row['rate'])} → {percent(row['corrected'])} {ends}"
                 yield "corrected", f"{right} {row['phrase']}"
         for aspect, rating in one["ratings"].items():
@@ -224,14 +228,18 @@ def prefer(
         None, "RATING", "How bad a mode's samples are, 0 to 10, e.g. --rate 2=8. May be repeated."
     ),
     clear: bool = flag("--clear", "Forget earlier answers first."),
+    open_: bool = flag("--open", "Open the page with the pictures in the browser."),
     as_json: bool = flag("--json", "Print all answers as JSON."),
 ) -> int:
     """Say which modes of a map you mind; repair can then take the preferred ones.
 
-    Failing samples of each mode are kept files, whose paths are shown. Without options on a terminal it asks:
-    which modes, or which of two is worse. A few answers are enough.
+    Failing inputs of each mode are in the page modes.html of the run's folder. Without options on a terminal
+    it asks: which modes, or which of two is worse. A few answers are enough.
     """
+    import webbrowser
+
     from weakspot.report.people import preferences
+    from weakspot.report.people.sheet import write_sheet
     from weakspot.store import Run
 
     chosen = None if modes is None else _numbers(modes)
@@ -240,18 +248,20 @@ def prefer(
     with Run.read(run) as opened:
         known = preferences.modes_of(opened)
         samples = {number: preferences.samples_of(opened, number) for number in range(1, len(known) + 1)}
+        looks = open_ or (sys.stdin.isatty() and not as_json)
+        sheet = write_sheet(opened) if looks and any(samples.values()) else None
     if not as_json:
         for number, mode in enumerate(known, start=1):
             ends = f"{percent(mode.rate)} {interval(mode.low, mode.high)}"
             print(f"{number:>3}  {ends:>14}  {cut(mode.words, max(columns() - len(ends) - 8, 20))}")
             for sample in samples[number]:
                 print(f"     sample  {shell([sample])}")
+        if sheet is not None:
+            print(f"pictures {shell([str(sheet)])}")
+    if open_ and sheet is not None:
+        webbrowser.open(sheet.resolve().as_uri())
     if chosen is None and not pairs and not ratings and not clear and sys.stdin.isatty():
-        answer = typer.prompt("which are to be repaired? (numbers, or e.g. 2>1)", default="1")
-        if ">" in answer:
-            pairs = [_pair(text) for text in answer.split(",")]
-        else:
-            chosen = _numbers(answer)
+        chosen, pairs = _asked(len(known))
     if chosen is None and not pairs and not ratings and not clear:
         with Run.read(run) as opened:
             answers = preferences.Preferences.of(opened) or preferences.Preferences()
@@ -262,6 +272,25 @@ def prefer(
     values = answers.plain() | {"preferred": first, "samples": samples, "exit_code": 0}
     which = ", ".join(map(str, first)) or "none: no mode is rated above 5 or called worse"
     return show(values, [f"preferred  {which}"], as_json=as_json)
+
+
+def _asked(count: int) -> tuple[list[int] | None, list[tuple[int, int]]]:
+    """What a person answers on the terminal; who mistypes is asked again."""
+    while True:
+        answer = typer.prompt("which are to be repaired? (numbers, or e.g. 2>1)", default="1")
+        try:
+            pairs = [_pair(text) for text in answer.split(",")] if ">" in answer else []
+            chosen = None if pairs else _numbers(answer)
+        except typer.BadParameter as error:
+            typer.echo(error.format_message())
+            continue
+        named = [*(chosen or ()), *(number for pair in pairs for number in pair)]
+        if wrong := [number for number in named if not 1 <= number <= count]:
+            typer.echo(f"there is no mode {wrong[0]}: the run has modes 1 to {count}")
+        elif any(worse == milder for worse, milder in pairs):
+            typer.echo("a mode cannot be worse than itself: compare two modes, e.g. 1>3")
+        else:
+            return chosen, pairs
 
 
 def _numbers(text: str) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from weakspot.cli.flags import argument, flag, option
 from weakspot.core import WeakspotError
 
 if TYPE_CHECKING:
-    from weakspot.web.explorer import Update
+    from weakspot.web.trying import Update
 
 
 HOST: Any = option("127.0.0.1", "ADDRESS", "Listen here instead of on this machine only.")
@@ -45,8 +45,8 @@ def need_web() -> None:
             raise WeakspotError(f"pages in the browser need {library}", fix="pip install 'weakspot[web]'")
 
 
-def served(app: Any, *, host: str, port: int | None, open_: bool) -> int:
-    """Serve pages until Ctrl-C, and say where."""
+def served(app: Any, *, host: str, port: int | None, open_: bool, people: Sequence[str] = ()) -> int:
+    """Serve pages until Ctrl-C, and say where; `people` get a link of their own each."""
     import webbrowser
 
     from weakspot.web.serve import is_loopback, serve
@@ -58,14 +58,16 @@ def served(app: Any, *, host: str, port: int | None, open_: bool) -> int:
             err=True,
         )
 
-    def ready(link: str) -> None:
+    def ready(link: str, links: Mapping[str, str]) -> None:
         typer.echo(f"open     {link}")
+        for person, own in links.items():
+            typer.echo(f"link     {own}  for {person} alone")
         typer.echo("stop     Ctrl-C")
         if open_:
             webbrowser.open(link)
 
     try:
-        serve(app, host=host, port=port, ready=ready)
+        serve(app, host=host, port=port, ready=ready, people=people)
     except KeyboardInterrupt:
         typer.echo("")
     return 0

@@ -1,6 +1,6 @@
 """The run folder: ledger, blobs, configuration."""
 
-from weakspot.store.blobs import Blobs, Unreachable, check_url, encode, png, write_whole
+from weakspot.store.blobs import Blobs, Unreachable, check_url, encode, open_own, png, write_whole
 from weakspot.store.database import LedgerError, count, inspect_file
 from weakspot.store.ledger import Ledger, Outcome, rate
 from weakspot.store.run import Run, RunConfig, Unjudged, kept_by, unjudged
@@ -19,6 +19,7 @@ __all__ = [
     "encode",
     "inspect_file",
     "kept_by",
+    "open_own",
     "png",
     "rate",
     "unjudged",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Callable
 from functools import cached_property
@@ -43,6 +45,8 @@ class Blobs:
         path, fix = self.path(digest), f"free some space or check the permissions, {self.afterwards}"
         with disk_errors(f"{self.folder} cannot be written", fix):
             if not path.exists():
+                for folder in (self.folder, path.parent):
+                    check_own(folder)
                 write_whole(path, content)
         return digest
 
@@ -84,17 +88,60 @@ class Blobs:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old bytes or the new ones, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file so that a reader sees the old bytes or the new ones, never a part.
+
+    Whoever may look into the folder may read the file: in a run's folder that is its owner. A link in the
+    file's place is replaced, never followed.
+    """
+    folder = _made(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        Path(name).chmod(0o644)
+        Path(name).chmod(0o600 | (folder & 0o044))
         os.replace(name, path)  # noqa: PTH105
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _made(folder: Path) -> int:
+    """The mode of a folder; one that is not there is made like the folder that it lies in."""
+    try:
+        return folder.stat().st_mode
+    except FileNotFoundError:
+        mode = _made(folder.parent)
+        folder.mkdir(exist_ok=True)
+        if not mode & 0o077:
+            folder.chmod(0o700)
+        return folder.stat().st_mode
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Open a file of a run, made for its owner alone; an error where a link, or no file, is in its place."""
+    try:
+        handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise _linked(path) from error
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no file", str(path))
+    return handle
+
+
+def check_own(path: Path) -> None:
+    """Refuse to write to what a link leads away from the run."""
+    if path.is_symlink():
+        raise _linked(path)
+
+
+def _linked(path: Path) -> WeakspotError:
+    return WeakspotError(
+        f"{path} is a link; nothing is written through it",
+        fix="put the file itself there, or remove the link",
+    )
 
 
 def encode(value: Any) -> bytes | None:
@@ -158,7 +205,7 @@ def blobs_at(url: str) -> Blobs:
     """Kept inputs at an address; nobody is asked before the first is read or written."""
     check_url(url)
     if url.startswith("file://"):
-        return Blobs(Path(unquote(urlsplit(url).path)))
+        return Blobs(Path(unquote(urlsplit(url).path)).resolve())
     return RemoteBlobs(url)
 
 

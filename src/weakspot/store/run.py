@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import io
+import os
 import platform
 import re
 import secrets
@@ -22,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from weakspot._version import __version__
 from weakspot.core import Finding, Hypothesis, Trial, WeakspotError, disk_errors
 from weakspot.core.registry import load_study
-from weakspot.store.blobs import Blobs, begin_at, blobs_at, write_whole
+from weakspot.store.blobs import Blobs, begin_at, blobs_at, check_own, open_own, write_whole
 from weakspot.store.database import inspect_file
 from weakspot.store.ledger import Ledger
 
@@ -133,7 +134,8 @@ class Run:
             config = config.model_copy(update={"blobs": blobs})
         folder = folder or parent / _fresh_name(config)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)  # pictures and answers are the owner's to show
             # A run killed in its first moment may leave these behind; they are nothing.
             if any(not path.name.startswith((".lock", ".part-")) for path in folder.iterdir()):
                 is_run = (folder / "run.yaml").exists()
@@ -159,6 +161,8 @@ class Run:
         config = _config(folder)
         ledger = folder / "ledger.db"
         if ledger.exists():
+            for end in ("", "-wal", "-shm"):
+                check_own(folder / f"ledger.db{end}")
             inspect_file(ledger)  # before the lock, so that nothing is touched if it is no ledger of ours
         lock = _locked(folder)
         with _freed_on_error(lock):
@@ -238,7 +242,7 @@ def _fresh_name(config: RunConfig) -> str:
 def _locked(folder: Path) -> IO[bytes]:
     """The writer's lock. The kernel frees it when the process ends, however it ends."""
     with disk_errors(f"{folder} cannot be written", "check the permissions"):
-        handle = (folder / ".lock").open("wb")
+        handle = os.fdopen(open_own(folder / ".lock", os.O_WRONLY | os.O_CREAT), "wb")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

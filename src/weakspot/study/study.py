@@ -75,6 +75,7 @@ class Study:
         rates: `rates(run) -> Rates`: what can be compared between runs; by default baselines and findings.
         incomparable: Why nothing can be compared, where `rates` is None.
         rows: `rows(run) -> Rows`: the run as a table, for export; by default a row per trial.
+        views: `views(run) -> Views`: what its headline speaks of, as trials that can be looked at.
         pictures: Its findings are words under which a classifier misreads pictures; these are exported.
         repair: `repair(run, settings, target=…)`: the job that a run leaves to the study `repair`.
         example: Values with which the study runs on the embedded world.
@@ -108,6 +109,7 @@ class Study:
     rates: Lazy = "weakspot.study.rates:Rates"
     incomparable: str = ""
     rows: Lazy = "weakspot.study.rows:Rows"
+    views: Lazy = None
     pictures: bool = False
     repair: Lazy = None
     example: Mapping[str, Any] = field(default_factory=dict)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -26,8 +23,11 @@ from weakspot.studies.hunt.result import Tries
 from weakspot.web import pages
 from weakspot.web.compare import compared
 from weakspot.web.pictures import LARGE, SMALL, Pictures
-from weakspot.web.runs import Shelf, Sight, phrases, sight, slices, story
-from weakspot.web.trials import ORDERS, VERDICTS, TrialRow, Wanted, reading
+from weakspot.web.reports import Reports
+from weakspot.web.runs import Shelf, Sight, phrases, sight, slices, story, views_of
+from weakspot.web.trials import Trials, reading
+from weakspot.web.trying import MOST, Job, Measure, Trying
+from weakspot.web.wanted import ORDERS, VERDICTS, Page, PageMark, TrialRow, Wanted
 
 #: Runs of the list that are read; of further ones only the names are shown.
 LISTED: Final = 60
@@ -35,13 +35,6 @@ LISTED: Final = 60
 STRIP: Final = 16
 #: Hypotheses that can be chosen in the grid's form.
 CHOICES: Final = 400
-#: Characters of a person's words, and images drawn for them.
-LONGEST, MOST = 2_000, 4_096
-
-#: Told failures, trials with a verdict, images drawn just now.
-Update = Callable[[int, int, int], None]
-#: (run folder, words, label or None, images at most, update) → what was measured, as plain values.
-Measure = Callable[[Path, str, str | None, int, Update], Mapping[str, Any]]
 
 
 class Explorer:
@@ -50,6 +43,7 @@ class Explorer:
     def __init__(self, root: Path, *, measure: Measure | None = None) -> None:
         """Without something that measures a person's words nothing can be tried."""
         self.shelf, self.pictures, self.tries = Shelf(root), Pictures(), Trying(measure)
+        self.reports = Reports()
 
     def app(self) -> Starlette:
         """The pages, without their guard (see `serve`)."""
@@ -61,6 +55,7 @@ class Explorer:
                 Route("/static/{name}", pages.static),
                 Route(run, self.run),
                 Route(f"{run}/live", partial(self.run, template="run_live.html.j2")),
+                Route(f"{run}/report", self.report),
                 Route(f"{run}/trials", self.trials),
                 Route(f"{run}/trial/{{hypothesis}}/{{index:int}}", self.trial),
                 Route(f"{run}/small/{{digest}}", partial(self.picture, longest=SMALL)),
@@ -91,12 +86,18 @@ class Explorer:
         command = shell(["weakspot", "report", str(folder), "--open"])
         return pages.page(template, sight=sight(name, folder), command=command)
 
+    def report(self, request: Request) -> Response:
+        """The run's report as it is now, with a way back."""
+        name, folder = self._folder(request)
+        back = ((pages.address("run", name), "Explorer"), (pages.address("run", name, "trials"), "Trials"))
+        return self.reports.response(folder, back)
+
     def trials(self, request: Request) -> Response:
         name, folder = self._folder(request)
         given = dict(request.query_params)
-        wanted = Wanted.of(given)
-        with reading(folder) as ledger:
-            found = ledger.page(wanted, after=given.get("after", ""), before=given.get("before", ""))
+        wanted, own = Wanted.of(given), views_of(folder)
+        with reading(folder, slices=own.slices, texts=_searched(folder, wanted)) as ledger:
+            found, start = _page(ledger, wanted, given)
             known, tallies = ledger.hypotheses(), ledger.tallies(wanted.stage)
             facets = ledger.facets(wanted)
         words = phrases(known.values())
@@ -109,15 +110,20 @@ class Explorer:
             page=found,
             wanted=wanted,
             query=wanted.query(),
+            place=wanted.query() | {"order": wanted.order},
+            views=own.views,
+            pictures=_pictures(folder, found.rows),
+            at=start,
             here=pages.address("run", name, "trials"),
             words=words,
+            plain={h.id for h in known.values() if h.origin == "baseline"},
             hypotheses=[(known[key], words[known[key].id], tally.drawn) for key, tally in drawn],
             facets=facets,
-            slices=slices(known),
+            slices=[*slices(known), *own.slices][:CHOICES],
             verdicts=list(VERDICTS),
             orders=ORDERS,
             total=sum(tally.drawn for tally in counted),
-            first="after" not in given and "before" not in given,
+            first=not any(given.get(key) for key in ("after", "before", "at")),
         )
 
     def trial(self, request: Request) -> Response:
@@ -125,10 +131,29 @@ class Explorer:
         found = story(folder, request.path_params["hypothesis"], request.path_params["index"])
         if found is None:
             raise HTTPException(404)
-        trial = found["trial"]
+        trial, given = found["trial"], dict(request.query_params)
         picture = trial.blob if trial.blob and not found["text"] else None
+        wanted = Wanted.of(given) if given else Wanted(hypothesis=trial.hypothesis, order="drawn")
+        own = views_of(folder)
+        with reading(folder, slices=own.slices, texts=_searched(folder, wanted)) as ledger:
+            mark = ledger.place(wanted, trial.hypothesis, trial.index)
+            near = [ledger.page(wanted, **way, most=1) for way in _ways(mark)]
+        query = wanted.query() | {"order": wanted.order}
+        before, after = ([_next(name, one, query) for one in near] or [None, None])[:2]
         return pages.page(
-            "trial.html.j2", run=name, study=found["study"], story=found, trial=trial, picture=picture
+            "trial.html.j2",
+            run=name,
+            study=found["study"],
+            story=found,
+            trial=trial,
+            picture=picture,
+            before=before,
+            after=after,
+            up=pages.with_query(
+                pages.address("run", name, "trials"), query, {"at": str(mark)} if mark is not None else {}
+            ),
+            all_of=pages.address("run", name, "trials", hypothesis=trial.hypothesis),
+            chosen=bool(given),
         )
 
     def compare(self, request: Request) -> Response:
@@ -212,6 +237,57 @@ class Explorer:
         return name, folder
 
 
+#: Trials of a page that are shown before the one that a reader comes back from.
+ABOVE: Final = 12
+
+
+def _page(ledger: Trials, wanted: Wanted, given: Mapping[str, str]) -> tuple[Page, str]:
+    """The page that an address asks for; where it asks for a trial, those around it, and which it is."""
+    mark = PageMark.of(given.get("at", ""))
+    if mark is None:
+        return ledger.page(wanted, after=given.get("after", ""), before=given.get("before", "")), ""
+    earlier = ledger.page(wanted, before=str(mark), most=ABOVE).rows
+    first = PageMark.of(earlier[0].place) if earlier else mark
+    begin = (first or mark)._replace(idx=(first or mark).idx - 1)
+    return ledger.page(wanted, after=str(begin)), str(mark)
+
+
+def _ways(mark: PageMark | None) -> list[dict[str, str]]:
+    return [] if mark is None else [{"before": str(mark)}, {"after": str(mark)}]
+
+
+def _next(run: str, page: Page, query: Mapping[str, str]) -> str | None:
+    """The address of the one trial of a page; where none was found yet, of the page that looks on."""
+    if page.rows:
+        row = page.rows[0]
+        return pages.with_query(pages.address("run", run, "trial", row.hypothesis, row.index), query)
+    if page.whole or not page.after:
+        return None
+    return pages.with_query(pages.address("run", run, "trials"), query, {"after": page.after})
+
+
+def _searched(folder: Path, wanted: Wanted) -> Blobs | None:
+    """The kept inputs, where their texts are to be searched and lie on this machine."""
+    kept = _kept(folder) if wanted.search else None
+    return kept if kept is not None and type(kept) is Blobs else None
+
+
+def _pictures(folder: Path, rows: Sequence[TrialRow]) -> set[str]:
+    """Of kept inputs those that are pictures; far away nobody looks, and all are taken for pictures."""
+    kept = _kept(folder)
+    digests = {row.blob for row in rows if row.blob}
+    return digests if type(kept) is not Blobs else {one for one in digests if _is_picture(kept.folder, one)}
+
+
+@lru_cache(maxsize=10_000)
+def _is_picture(folder: Path, digest: str) -> bool:
+    try:
+        head = Blobs(folder).head(digest, 12)
+    except (WeakspotError, OSError):
+        return True  # the page says that it is gone
+    return head.startswith((b"\x89PNG", b"\xff\xd8")) or head[8:12] == b"WEBP"
+
+
 def _kept(folder: Path) -> Blobs:
     """The inputs that a run kept; where its folder has them, nothing else is read."""
     file = folder / "run.yaml"
@@ -233,72 +309,3 @@ def _examples(folder: Path, job: Job | None) -> list[TrialRow]:
     wanted = Wanted(hypothesis=str(job.result["id"]), kept=True, order="verdict")
     with reading(folder) as ledger:
         return ledger.page(wanted, most=STRIP).rows
-
-
-# -- tries ------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Job:
-    """A try, under way or done."""
-
-    run: str
-    words: str
-    most: int
-    failures: int = 0
-    n: int = 0
-    drawn: int = 0
-    result: Mapping[str, Any] | None = None
-    error: str = ""
-    fix: str = ""
-    began: float = field(default_factory=time.monotonic)
-    seconds: float = 0.0
-
-    @property
-    def done(self) -> bool:
-        return self.result is not None or bool(self.error)
-
-
-class Trying:
-    """The last try of each run; no more than one is under way."""
-
-    def __init__(self, measure: Measure | None) -> None:
-        self.measure, self._lock = measure, threading.Lock()
-        self._jobs: dict[str, Job] = {}
-
-    def job(self, run: str) -> Job | None:
-        return self._jobs.get(run)
-
-    def start(self, run: str, folder: Path, words: str, *, label: str | None, most: int) -> Job:
-        words = words.strip()
-        if self.measure is None:
-            raise WeakspotError("nothing can be tried here", fix="start the page with: weakspot view")
-        if not words or len(words) > LONGEST:
-            raise WeakspotError(
-                "there are no words to try" if not words else f"{len(words):,} characters are too many",
-                fix="write a sentence, e.g. it is on a red flower.",
-            )
-        if not 1 <= most <= MOST:
-            raise WeakspotError(f"{most} images cannot be drawn", fix=f"choose between 1 and {MOST:,}")
-        with self._lock:
-            busy = next((job for job in self._jobs.values() if not job.done), None)
-            if busy is not None:
-                raise WeakspotError("another try is under way", fix="wait until it is done")
-            job = self._jobs[run] = Job(run, words, most)
-        threading.Thread(target=self._work, args=(job, folder, label), daemon=True).start()
-        return job
-
-    def _work(self, job: Job, folder: Path, label: str | None) -> None:
-        def update(failures: int, n: int, drawn: int) -> None:
-            job.failures, job.n, job.drawn = failures, n, drawn
-            job.seconds = time.monotonic() - job.began
-
-        assert self.measure is not None  # noqa: S101 - `start` has looked
-        try:
-            result = self.measure(folder, job.words, label, job.most, update)
-            job.seconds = time.monotonic() - job.began
-            job.result = result
-        except WeakspotError as error:
-            job.fix, job.error = error.fix, error.what
-        except Exception as error:  # whatever a model raises is told on the page, and ends only this try
-            job.error = f"{type(error).__name__}: {error}"[:1000]

@@ -15,11 +15,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from weakspot.core import WeakspotError
-from weakspot.report.people.labels import Labels, annotator_name
+from weakspot.report.people.labels import Labels, annotator_name, folded, same_person
 from weakspot.report.people.ratings import fill_in
 from weakspot.report.people.tasks import Item, Task, order, shared_out
 from weakspot.web import pages
 from weakspot.web.pictures import LARGE, Pictures
+from weakspot.web.serve import PERSON
 
 
 class Labelling:
@@ -33,7 +34,8 @@ class Labelling:
     ) -> None:
         if not 0 <= overlap <= 1:
             raise WeakspotError(f"an overlap cannot be {overlap}", fix="choose a share between 0 and 1")
-        self.annotators = tuple(dict.fromkeys(annotator_name(name) for name in annotators))
+        names = [annotator_name(name) for name in annotators]
+        self.annotators = tuple({folded(name): name for name in reversed(names)}.values())[::-1]
         if overlap < 1 and len(self.annotators) < 2:
             raise WeakspotError(
                 "items can only be shared out among annotators that are known",
@@ -42,6 +44,8 @@ class Labelling:
         self.folder, self.task, self.overlap = folder, task, overlap
         self.labels, self.pictures = Labels(folder), Pictures()
         self._lock = threading.Lock()
+        self._pictures = {item.picture for item in task.items if item.picture}
+        self._pictures |= {one for item in task.items for choice in item.choices for one in choice.pictures}
 
     def app(self) -> Starlette:
         """The pages, without their guard (see `serve`)."""
@@ -59,17 +63,20 @@ class Labelling:
         )
 
     def start(self, request: Request) -> Response:
-        """Who labels, and how far everybody is."""
-        del request
+        """Who labels, and how far everybody is; with a link of one's own, one's own questions."""
+        if person := request.scope.get(PERSON):
+            return RedirectResponse(pages.address("as", person), 303)
         return self._start()
 
     async def begin(self, request: Request) -> Response:
+        if person := request.scope.get(PERSON):
+            return RedirectResponse(pages.address("as", person), 303)
         given = dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
         try:
             name = annotator_name(given.get("name", ""))
         except WeakspotError as error:
             return await run_in_threadpool(self._start, error=error)
-        return RedirectResponse(pages.address("as", name), 303)
+        return RedirectResponse(pages.address("as", await run_in_threadpool(self._known, name)), 303)
 
     def next(self, request: Request) -> Response:
         """The item that is to be labelled next, or one that was labelled before."""
@@ -119,7 +126,7 @@ class Labelling:
     def picture(self, request: Request) -> Response:
         """A picture of an item; of no other."""
         digest = request.path_params["digest"]
-        if all(item.picture != digest for item in self.task.items):
+        if digest not in self._pictures:
             raise HTTPException(404)
         return self.pictures.response(self.task.blobs, digest, LARGE, files=self.task.files)
 
@@ -135,7 +142,8 @@ class Labelling:
         known = {item.id for item in self.task.items}
         for label in self.labels.current(self.task.name):
             if label.item in known:
-                said[label.annotator] = said.get(label.annotator, 0) + 1
+                name = self._known(label.annotator)
+                said[name] = said.get(name, 0) + 1
         rows = [(name, times, len(self._items(name))) for name, times in said.items()]
         status = 200 if error is None else 422
         return pages.page(
@@ -153,13 +161,22 @@ class Labelling:
             name = annotator_name(request.path_params["annotator"])
         except WeakspotError:
             raise HTTPException(404) from None
-        if name != request.path_params["annotator"] or (self.annotators and name not in self.annotators):
+        known, person = self._known(name), request.scope.get(PERSON)
+        if person and not same_person(person, known):
+            raise HTTPException(404)  # the link is another person's
+        if name != request.path_params["annotator"] or (self.annotators and known not in self.annotators):
             raise HTTPException(404)
-        return name
+        return known
+
+    def _known(self, name: str) -> str:
+        """A name as this page knows it, however it was written: "Ann" and "ann" are one person."""
+        own = next((one for one in self.annotators if same_person(one, name)), None)
+        return own or self.labels.known_as(name)
 
     def _items(self, name: str) -> list[Item]:
         own = shared_out(self.task.items, name, self.annotators, self.overlap)
         return order(own, name, salt=self.folder.name + self.task.name)
 
     def _said(self, name: str) -> dict[str, str]:
-        return {one.item: one.label for one in self.labels.current(self.task.name) if one.annotator == name}
+        current = self.labels.current(self.task.name)
+        return {one.item: one.label for one in current if same_person(one.annotator, name)}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import ctypes
 import hashlib
 import io
 import logging
+import os
 import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -24,6 +29,14 @@ log: Final = logging.getLogger("weakspot.web")
 SMALL, LARGE = 192, 1600
 #: Pictures above this many pixels are not decoded.
 PIXELS: Final = 50_000_000
+#: Pictures that are made at once; of those with more than so many pixels, one.
+AT_ONCE, LARGE_PIXELS = 4, 2_000_000
+#: Bytes of a file that is looked at, and of its beginning that says how large a picture is; bytes of a text.
+BYTES, HEAD, LETTERS = 256 * 1024 * 1024, 64 * 1024, 200_000
+#: Bytes from which on a block of memory is the system's, and what the C library calls this (malloc.h).
+BLOCK, _M_MMAP_THRESHOLD = 1024 * 1024, -3
+#: Colours that a picture is made smaller in.
+_REDUCED: Final = ("RGB", "RGBA", "L", "LA", "CMYK", "YCbCr")
 #: Bytes of made pictures that are kept in memory.
 ROOM: Final = 32 * 1024 * 1024
 NO_FILES: Final[Mapping[str, Path]] = MappingProxyType({})
@@ -37,27 +50,37 @@ class Made(NamedTuple):
 
 
 class Pictures:
-    """Pictures that were made lately, so that paging to and fro decodes nothing twice. Safe among threads."""
+    """Pictures that were made lately, so that paging to and fro decodes nothing twice. Safe among threads.
+
+    However many are asked for together, `AT_ONCE` are read and made at a time, of large ones a single one,
+    and the memory that a large one took is given back.
+    """
 
     def __init__(self, room: int = ROOM) -> None:
         self._room, self._used, self._lock = room, 0, threading.Lock()
         self._made: OrderedDict[tuple[str, int], Made] = OrderedDict()
+        _memory()
+        self._turn, self._alone = threading.BoundedSemaphore(AT_ONCE), threading.Lock()
 
     def get(
         self, places: tuple[Blobs, ...], digest: str, longest: int, *, files: Mapping[str, Path] = NO_FILES
     ) -> Made | None:
         """The input of this digest, at most so large; None if neither a place nor a file has it."""
-        with self._lock:
-            known = self._made.get((digest, longest))
+        known = self._known(digest, longest)
         if known is not None and (digest in files or any(place.has(digest) for place in places)):
-            with self._lock:
-                if (digest, longest) in self._made:
-                    self._made.move_to_end((digest, longest))
             return known
-        content = _file(files[digest], digest) if digest in files else _read(places, digest)
-        if content is None:
+        pixels = _pixels(_head(places, digest, files))
+        if pixels is not None and pixels > PIXELS:
             return None
-        made = _picture(content, longest) or _text(content)
+        large = pixels is None or pixels > LARGE_PIXELS  # or what says nothing of itself at once
+        with self._alone if large else self._turn:
+            if (known := self._known(digest, longest)) is not None:  # somebody else asked for it too
+                return known
+            content = _file(files[digest], digest) if digest in files else _read(places, digest)
+            made = None if content is None else _picture(content, longest) or _text(content)
+            del content
+            if large:
+                _give_back()
         if made is not None:
             with self._lock:
                 self._made[digest, longest] = made
@@ -65,6 +88,12 @@ class Pictures:
                 while self._used > self._room:
                     self._used -= len(self._made.popitem(last=False)[1].content)
         return made
+
+    def _known(self, digest: str, longest: int) -> Made | None:
+        with self._lock:
+            if (digest, longest) in self._made:
+                self._made.move_to_end((digest, longest))
+            return self._made.get((digest, longest))
 
     def response(
         self, places: tuple[Blobs, ...], digest: str, longest: int, *, files: Mapping[str, Path] = NO_FILES
@@ -81,6 +110,52 @@ class Pictures:
             raise HTTPException(404)
         kept = {"cache-control": "private, max-age=31536000, immutable"}
         return Response(made.content, media_type=made.kind, headers=kept)
+
+
+def _head(places: tuple[Blobs, ...], digest: str, files: Mapping[str, Path]) -> bytes:
+    """How a file begins; b"" where there is none, or none that anybody would want to see."""
+    try:
+        if digest in files:
+            with files[digest].open("rb") as file:
+                return file.read(HEAD) if os.fstat(file.fileno()).st_size <= BYTES else b""
+        return next((place.head(digest, HEAD) for place in places if place.has(digest)), b"")
+    except Unreachable:
+        raise
+    except OSError:
+        return b""
+
+
+def _pixels(head: bytes) -> int | None:
+    """How many pixels a picture says that it has; None if its beginning does not say."""
+    opened = _opened(head)
+    return None if opened is None else opened.width * opened.height
+
+
+def _opened(content: bytes) -> Any:
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP"))
+    except Exception:  # a decoder fed with damaged bytes may raise anything
+        return None
+
+
+@cache
+def _memory() -> ctypes.CDLL | None:
+    """The C library, which takes large blocks from the system one by one: only those are given back."""
+    with contextlib.suppress(OSError, AttributeError):  # another C library than glibc
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_MMAP_THRESHOLD, BLOCK)
+        return library
+    return None
+
+
+def _give_back() -> None:
+    """Hand freed memory back to the system; the C library would keep some of what a large picture took."""
+    if (library := _memory()) is not None:
+        library.malloc_trim(0)
 
 
 def _file(path: Path, digest: str) -> bytes | None:
@@ -106,16 +181,20 @@ def _read(places: tuple[Blobs, ...], digest: str) -> bytes | None:
 def _picture(content: bytes, longest: int) -> Made | None:
     from PIL import Image
 
+    opened = _opened(content)
+    if opened is None or opened.width * opened.height > PIXELS:
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            opened = Image.open(io.BytesIO(content), formats=("PNG", "JPEG", "WEBP"))
-            if opened.width * opened.height > PIXELS:
-                return None
             opened.draft("RGB", (longest, longest))
-            picture = opened.convert("RGB")
-    except Exception:  # a decoder fed with damaged bytes may raise anything
+            # Made smaller before its colours are converted: of a large picture there is never a second copy.
+            least = max(opened.size) // (2 * longest)
+            small = opened.reduce(least) if least > 1 and opened.mode in _REDUCED else opened
+            picture = small.convert("RGB")
+    except Exception:  # as above
         return None
+    opened.close()
     if max(picture.size) > longest:
         picture.thumbnail((longest, longest), Image.Resampling.LANCZOS)
     file = io.BytesIO()
@@ -128,6 +207,8 @@ def _picture(content: bytes, longest: int) -> Made | None:
 
 def _text(content: bytes) -> Made | None:
     try:
-        return Made(content[:200_000].decode().encode(), "text/plain; charset=utf-8")
+        # What is cut in the middle of a letter ends before it.
+        text = codecs.getincrementaldecoder("utf-8")().decode(content[:LETTERS], len(content) <= LETTERS)
     except UnicodeDecodeError:
         return None
+    return Made(text.encode(), "text/plain; charset=utf-8")

@@ -5,20 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Tally, Trial, WeakspotError, case_seed
+from weakspot.core.registry import study_names
+from weakspot.report.document import Table
+from weakspot.report.people import corrected as people
 from weakspot.report.plots import Axis, Bar, axis
 from weakspot.store import Run, RunConfig, rate
 from weakspot.study.rates import fixed
 from weakspot.study.reports import command_of, document_of, redraw
+from weakspot.study.study import find_study
+from weakspot.study.views import Views
+from weakspot.web.measured import NOTHING, Measured, measured, transferred
 from weakspot.web.trials import reading
 
 #: Runs that are listed, and hypotheses of one that are.
 MOST, LINES = 500, 200
 #: A run that calls itself running and wrote nothing for so many seconds may have been killed.
 SILENT: Final = 60.0
+#: Where hypotheses come from whose draws are not as they come.
+MOVED: Final = "moved"
 #: Studies whose result is no list of findings, and is read from a single fact.
 _CHEAP: Final = ("rare", "repair", "mine", "map")
 
@@ -52,8 +61,10 @@ class Sight:
     budget: str
     images: bool  # whether inputs were kept
     scale: Axis  # of the bars
-    # what a finished run says, in its report's words; "" where its findings say it, or it costs much
+    # what a finished run says, in its report's words; "" where it costs much
     conclusion: str = ""
+    measured: Measured = NOTHING  # of a finished run, as its report says it
+    transferred: tuple[Table, ...] = ()  # what other models made of its findings
 
     @property
     def title(self) -> str:
@@ -114,7 +125,11 @@ def sight(name: str, folder: Path, *, lines: int = LINES) -> Sight:
         words = phrases(known.values())
         order = sorted(known, key=lambda key: (-_weight(tallies.get(key, Tally())), key))[:lines]
         planned = fixed(run)
-        rates = {key: rate(tallies.get(key, Tally()), fixed=planned) for key in order}
+        # Draws that were moved towards failure have no rate of their own.
+        rates = {
+            key: rate(Tally() if known[key].origin == MOVED else tallies.get(key, Tally()), fixed=planned)
+            for key in order
+        }
         scale = axis(rates.values())
         state, _, reason = run.state.partition(":")
         return Sight(
@@ -136,26 +151,53 @@ def sight(name: str, folder: Path, *, lines: int = LINES) -> Sight:
                 for key in order
             ),
             hypotheses=trials.count(),
-            findings=tuple(run.findings),
+            findings=tuple(people.findings(run)),
             spend=run.ledger.spend(),
             budget=str(run.ledger.fact("budget") or run.config.settings.get("budget") or ""),
             images=bool(run.config.blobs) or (folder / "blobs").is_dir(),
             scale=scale,
             conclusion=_conclusion(run, cheap=not lines) if state == "finished" else "",
+            measured=_measured(run) if lines and state == "finished" else NOTHING,
+            transferred=tuple(transferred(folder)) if lines else (),
         )
 
 
 def _conclusion(run: Run, *, cheap: bool) -> str:
-    """What a finished run says where its result is no list of findings; "" if a fact is not as we know it.
+    """What a finished run says; "" if a fact is not as we know it.
 
     `cheap` leaves out what takes all trials, and not a single fact.
     """
-    if run.config.study not in (_CHEAP if cheap else (*_CHEAP, "ask")):
+    if cheap and run.config.study not in _CHEAP:
         return ""
     try:
         return document_of(run).conclusion
     except (LookupError, TypeError, ValueError, WeakspotError):  # written by another version, or by hand
         return ""
+
+
+def _measured(run: Run) -> Measured:
+    try:
+        return measured(document_of(run), tables=not run.findings)
+    except (LookupError, TypeError, ValueError, WeakspotError):
+        return NOTHING
+
+
+def views_of(folder: Path) -> Views:
+    """What the headline of a run speaks of, as trials; read again when the run was written."""
+    return _views_of(folder, _written(folder))
+
+
+@lru_cache(maxsize=16)
+def _views_of(folder: Path, written: float) -> Views:
+    del written
+    with Run.read(folder) as run:
+        if run.config.study not in study_names():
+            return Views()
+        make = find_study(run.config.study).find("views")
+        try:
+            return make(run) if make is not None else Views()
+        except (LookupError, TypeError, ValueError):  # a result of another version
+            return Views()
 
 
 def phrases(hypotheses: Iterable[Hypothesis]) -> dict[str, str]:
@@ -206,7 +248,6 @@ def story(folder: Path, hypothesis: str, index: int) -> dict[str, Any] | None:
         if words is None or trial is None:
             return None
         stage, seed = Stage.of(index), run.config.settings.get("seed")
-        near = run.ledger.indices(words, max(stage.start, index - 1), index + 2)
         return {
             "study": run.config.study,
             "hypothesis": words,
@@ -220,8 +261,6 @@ def story(folder: Path, hypothesis: str, index: int) -> dict[str, Any] | None:
             "words": run.config.study in ("ask", "mine") and not trial.blob and bool(trial.caption),
             "command": command_of(run),  # repeats the run; "" where a shell cannot say it
             "python": redraw(run, words, index),  # draws this very case again; "" where that cannot be
-            "before": index - 1 if index - 1 in near else None,
-            "after": index + 1 if index + 1 in near else None,
         }
 
 
@@ -239,6 +278,6 @@ def _text(run: Run, trial: Trial) -> str:
     if trial.blob is None:
         return ""
     try:
-        return run.blobs.get(trial.blob)[:20_000].decode()
+        return run.blobs.get(trial.blob).decode()
     except Exception:  # missing, damaged, or a picture: all of that is shown elsewhere
         return ""

@@ -13,7 +13,7 @@ import hmac
 import ipaddress
 import secrets
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
@@ -51,8 +51,19 @@ HEADERS: Final = {
 }
 
 
-def serve(app: ASGIApp, *, host: str, port: int | None, ready: Callable[[str], None]) -> None:
-    """Guard an app and serve it until Ctrl-C; `ready` is told the link, once it works.
+#: In the scope of a request: who asks, where the link was one person's.
+PERSON: Final = "weakspot.person"
+
+
+def serve(
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int | None,
+    ready: Callable[[str, Mapping[str, str]], None],
+    people: Iterable[str] = (),
+) -> None:
+    """Guard an app and serve it until Ctrl-C; `ready` is told the link, once it works, and those of `people`.
 
     To listen on anything but loopback is for who knows what they do: there is no encryption. Port 0 is any;
     None is the usual one or, if that is taken, any.
@@ -64,15 +75,16 @@ def serve(app: ASGIApp, *, host: str, port: int | None, ready: Callable[[str], N
     token = secrets.token_urlsafe(TOKEN)
     outside = not is_loopback(host)
     names = (host, f"[{host}]", socket.gethostname(), socket.getfqdn()) if outside else ()
-    guarded = Guard(app, token=token, port=own, names=names, anywhere=outside)
+    own_tokens = {secrets.token_urlsafe(TOKEN): person for person in people}
+    guarded = Guard(app, token=token, port=own, names=names, anywhere=outside, people=own_tokens)
     shown = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
-    link = f"http://{shown}:{own}/?token={token}"
+    link = f"http://{shown}:{own}/?token="
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[Any] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                ready(link)
+                ready(f"{link}{token}", {person: f"{link}{one}" for one, person in own_tokens.items()})
 
     config = uvicorn.Config(
         guarded,
@@ -118,16 +130,26 @@ class Guard:
 
     The port is in the Host, and in the cookie's name: browsers share cookies among ports. `names` are this
     server's besides those of loopback. If it listens `anywhere`, addresses in figures are ours too: a name
-    can be rebound to another address, an address cannot.
+    can be rebound to another address, an address cannot. `people` have a token of their own each, and the app
+    is told who asks with it.
     """
 
     def __init__(
-        self, app: ASGIApp, *, token: str, port: int, names: Iterable[str] = (), anywhere: bool = False
+        self,
+        app: ASGIApp,
+        *,
+        token: str,
+        port: int,
+        names: Iterable[str] = (),
+        anywhere: bool = False,
+        people: Mapping[str, str] | None = None,
     ) -> None:
         self.app, self.token, self.port, self.anywhere = app, token, port, anywhere
         self.names = {"127.0.0.1", "localhost", "[::1]", *(name.lower() for name in names)}
         self.cookie = f"weakspot-{port}"
-        self._session = secrets.token_urlsafe(32)
+        # The session that each token is exchanged for, and whose each session is; "" is anybody's.
+        self._sessions = {one: secrets.token_urlsafe(32) for one in (token, *(people or {}))}
+        self._people = {self._sessions[one]: name for one, name in {token: "", **(people or {})}.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -141,7 +163,13 @@ class Guard:
             body = await _body(receive)
             answer = None if body is not None else _no(413, "The request is too large.")
             receive = _again(body or b"")
+        scope[PERSON] = self._person(scope) or ""
         await (answer or self.app)(scope, receive, _hardened(send))
+
+    def _person(self, scope: Scope) -> str | None:
+        """Whose session a request has; None if it has none of ours."""
+        known = cookie_parser(_headers(scope).get("cookie", "")).get(self.cookie, "")
+        return next((name for session, name in self._people.items() if _same(known, session)), None)
 
     def _refused(self, scope: Scope) -> Response | None:
         headers = _headers(scope)
@@ -159,15 +187,16 @@ class Guard:
         query = scope["query_string"].decode("latin-1")
         if len(scope["raw_path"] or b"") + len(query) > TARGET:
             return _no(414, "The address is too long.")
-        known = cookie_parser(headers.get("cookie", "")).get(self.cookie, "")
         given = dict(parse_qsl(query)).get("token")
-        if given is not None and scope["method"] == "GET" and _same(given, self.token):
-            return self._welcome(scope["path"], query)
-        if not _same(known, self._session):
+        if given is not None and scope["method"] == "GET":
+            for token, session in self._sessions.items():
+                if _same(given, token):
+                    return self._welcome(scope["path"], query, session)
+        if self._person(scope) is None:
             return _no(403, "Open the link that the command printed: it holds the key to these pages.")
         return None
 
-    def _welcome(self, path: str, query: str) -> Response:
+    def _welcome(self, path: str, query: str, session: str) -> Response:
         """Set the cookie and go on to the same address without the token.
 
         By a page rather than by a redirect: a cookie that is only for our own site does not travel along a
@@ -182,7 +211,7 @@ class Guard:
             f'<a href="{escape(where)}">Go on</a></html>'
         )
         answer = HTMLResponse(page, headers={"cache-control": "no-store"})
-        answer.set_cookie(self.cookie, self._session, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(self.cookie, session, httponly=True, samesite="strict", path="/")
         return answer
 
     def _ours(self, host: str) -> bool:

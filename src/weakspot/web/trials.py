@@ -10,17 +10,18 @@ not disturbed.
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from weakspot.core import Hypothesis, Stage, Tally
+from weakspot.core import Hypothesis, Stage, Tally, WeakspotError
+from weakspot.store import Blobs
 from weakspot.store.database import connected, explained, reading_uri
+from weakspot.study.views import Places
+from weakspot.web.wanted import VERDICTS, Page, PageMark, Stretch, TrialRow, Wanted
 
 #: Trials on a page.
 PAGE: Final = 60
@@ -31,120 +32,29 @@ STRETCHES: Final = 500
 #: Rows that the list of answers is counted from, and answers in it.
 FACET_ROWS, FACETS = 20_000, 60
 
-VERDICTS: Final[Mapping[str, str]] = {
-    "failed": "failed = 1 AND status <> 'invalid'",
-    "passed": "failed = 0 AND status <> 'invalid'",
-    "undecided": "failed IS NULL AND status NOT IN ('error', 'invalid')",
-    "invalid": "status = 'invalid'",
-    "error": "status = 'error'",
-}
-ORDERS: Final[Mapping[str, str]] = {
-    "drawn": "as drawn",
-    "verdict": "failures first",
-    "rate": "worst hypothesis first",
-    "answer": "by answer",
-}
+#: Rows looked at in one go where kept texts are searched, and characters of each.
+SEARCHED, SEARCHED_TEXT = 500, 200_000
 #: Runs whose hypotheses are remembered.
 REMEMBERED: Final = 4
 _read_before: dict[tuple[str, int], dict[int, Hypothesis]] = {}
-_FAR: Final = 10**17
+#: How kept pictures begin.
+_PICTURES: Final = (b"\x89PNG", b"\xff\xd8", b"RIFF")
 _COLUMNS: Final = "id, idx, status, failed, score, expected, answer, caption, blob"
-
-
-@dataclass(frozen=True, slots=True)
-class TrialRow:
-    """A trial as the grid shows it."""
-
-    hypothesis: str
-    index: int
-    status: str
-    failed: bool | None
-    score: float | None
-    expected: str
-    answer: str | None
-    caption: str
-    blob: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which trials, in which order. Empty texts let everything through."""
-
-    hypothesis: str = ""  # id
-    verdict: str = ""  # one of `VERDICTS`
-    answer: str = ""  # what the target said
-    slice: str = ""  # "name=value" of the hypothesis' concepts
-    stage: str = ""  # "explore" or "confirm"
-    kept: bool = False  # only those whose input was kept
-    order: str = "drawn"  # one of `ORDERS`
-
-    @classmethod
-    def of(cls, given: Mapping[str, str]) -> Wanted:
-        """From a query; what is not known is left out."""
-        return cls(
-            hypothesis=given.get("hypothesis", "")[:64],
-            verdict=_known(given.get("verdict", ""), VERDICTS),
-            answer=given.get("answer", "")[:1000],
-            slice=given.get("slice", "")[:400],
-            stage=_known(given.get("stage", ""), [stage.name.lower() for stage in Stage]),
-            kept=given.get("kept", "") == "1",
-            order=_known(given.get("order", ""), ORDERS) or "drawn",
-        )
-
-    def query(self) -> dict[str, str]:
-        """As a query; `of` is its inverse."""
-        given = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        return given | ({"kept": "1"} if self.kept else {})
-
-
-class Page(NamedTuple):
-    """Some trials."""
-
-    rows: list[TrialRow]  # at most `PAGE`
-    after: str  # the key to go on from; "" at the end
-    before: str  # the key to go back from; "" at the beginning
-    searched: int  # rows that were looked at
-    # all that was asked for was looked at; otherwise there may be more beyond `after` (or `before`)
-    whole: bool
-
-
-class PageMark(NamedTuple):
-    """Where a page begins or ends: a key within a group."""
-
-    group: int
-    key: int
-    idx: int
-
-    def __str__(self) -> str:
-        return ".".join(map(str, self))
-
-    @classmethod
-    def of(cls, text: str) -> PageMark | None:
-        """From a query; None if it is nothing of ours."""
-        parts = re.fullmatch(r"(\d{1,4})\.(\d{1,18})\.(-1|\d{1,18})", text, re.ASCII)
-        return cls(*map(int, parts.groups())) if parts else None
-
-
-class Stretch(NamedTuple):
-    """A part of the order: the rows of a group (a verdict, an answer) and, where given, of one hypothesis."""
-
-    group: int
-    key: int | None
-    hit: str  # the condition, in SQL, of the rows that are wanted
-    values: tuple[Any, ...]  # of its question marks
-
-    def begin(self, *, back: bool) -> PageMark:
-        """Just before its first row, or just after its last."""
-        if back:
-            return PageMark(self.group, _FAR if self.key is None else self.key, _FAR)
-        return PageMark(self.group, 0 if self.key is None else self.key, -1)
 
 
 class Trials:
     """An open ledger, for pages of trials. See `reading`."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._db, self.path = connection, path
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        *,
+        slices: Mapping[str, Mapping[str, Places]] | None = None,
+        texts: Blobs | None = None,
+    ) -> None:
+        """Slices of the study, by name and hypothesis; kept texts are searched where they are given."""
+        self._db, self.path, self.slices, self._texts = connection, path, slices or {}, texts
         config = path.with_name("run.yaml")  # written once, when the run was created
         self._mark = (str(path.resolve()), config.stat().st_mtime_ns if config.exists() else 0)
 
@@ -217,6 +127,19 @@ class Trials:
             Page(rows[::-1], near, far, searched, whole) if back else Page(rows, far, near, searched, whole)
         )
 
+    def place(self, wanted: Wanted, hypothesis: str, index: int) -> PageMark | None:
+        """Where a trial stands among those that are wanted; None if it is none of them."""
+        key = next((key for key, h in self.hypotheses().items() if h.id == hypothesis), None)
+        if key is None or (wanted.stage and Stage.of(index).name.lower() != wanted.stage):
+            return None
+        for stretch in self._stretches(wanted):
+            if stretch.key in (None, key) and self._all(
+                f"SELECT 1 FROM trials WHERE hypothesis = ? AND idx = ? AND ({stretch.hit})",  # noqa: S608
+                (key, index, *stretch.values),
+            ):
+                return PageMark(stretch.group, key, index)
+        return None
+
     def verdicts(self, key: int, most: int) -> dict[int, bool]:
         """Whether the first trials of a hypothesis failed, by index; those with a verdict."""
         rows = self._all(
@@ -250,10 +173,12 @@ class Trials:
         if not (wanted.hypothesis or wanted.slice or wanted.order == "rate"):
             return None
         name, _, value = wanted.slice.partition("=")
+        own = self.slices.get(wanted.slice)
         keys = [
             key
             for key, h in self.hypotheses().items()
-            if wanted.hypothesis in ("", h.id) and (not wanted.slice or (name, value) in h.concepts)
+            if wanted.hypothesis in ("", h.id)
+            and (not wanted.slice or (h.id in own if own is not None else (name, value) in h.concepts))
         ]
         if wanted.order == "rate":
             tallies = self.tallies(wanted.stage)
@@ -270,6 +195,9 @@ class Trials:
             values.append(wanted.answer)
         if wanted.kept:
             hit.append("blob IS NOT NULL")
+        if wanted.search:
+            hit.append("holds(?, answer, caption, expected, blob)")
+            values.append(wanted.search)
         groups: list[tuple[str, tuple[Any, ...]]] = [("1", ())]
         if wanted.order == "verdict" and not wanted.verdict:
             groups = [(condition, ()) for condition in VERDICTS.values()]
@@ -279,11 +207,15 @@ class Trials:
             rest = (f"(answer IS NULL OR answer NOT IN ({marks}))", tuple(known))
             groups = [*(("answer = ?", (answer,)) for answer in known), rest]
         keys = self._keys(wanted)
-        return [
-            Stretch(number, key, " AND ".join([*hit, condition]), (*values, *more))
-            for number, (condition, more) in enumerate(groups)
-            for key in (keys if keys is not None else [None])
-        ]
+        own, ids = self.slices.get(wanted.slice, {}), self.hypotheses() if wanted.slice else {}
+        found = []
+        for number, (condition, more) in enumerate(groups):
+            for key in keys if keys is not None else [None]:
+                places = own.get(ids[key].id) if key is not None and own else None
+                at = [places.condition] if places is not None else []
+                # The search comes last: it is what costs most.
+                found.append(Stretch(number, key, " AND ".join([condition, *at, *hit]), (*more, *values)))
+        return found
 
     def _look(
         self, stretch: Stretch, at: PageMark, most: int, *, back: bool, stage: str
@@ -297,10 +229,11 @@ class Trials:
             begin = Stage[stage.upper()].start
             where, values = f"{where} AND idx >= ? AND idx < ?", [*values, begin, begin + (1 << 32)]
         order = f"ORDER BY hypothesis {way}, idx {way}"
+        chunk = SEARCHED if self._texts is not None and "holds(" in stretch.hit else CHUNK
         hits = self._all(
             f"""SELECT hypothesis, idx FROM (
                    SELECT hypothesis, idx, ({stretch.hit}) AS hit FROM trials
-                   WHERE {where} {order} LIMIT {CHUNK}
+                   WHERE {where} {order} LIMIT {chunk}
                 ) WHERE hit LIMIT ?""",  # noqa: S608
             (*stretch.values, *values, most),
         )
@@ -308,10 +241,10 @@ class Trials:
         if len(hits) == most:
             return places, places[-1], 0
         last = self._all(
-            f"SELECT hypothesis, idx FROM trials WHERE {where} {order} LIMIT 1 OFFSET {CHUNK - 1}",  # noqa: S608
+            f"SELECT hypothesis, idx FROM trials WHERE {where} {order} LIMIT 1 OFFSET {chunk - 1}",  # noqa: S608
             values,
         )
-        return places, PageMark(stretch.group, *last[0]) if last else None, CHUNK if last else 0
+        return places, PageMark(stretch.group, *last[0]) if last else None, chunk if last else 0
 
     def _rows(self, places: Sequence[PageMark]) -> list[TrialRow]:
         rows = []
@@ -322,8 +255,23 @@ class Trials:
                 (place.key, place.idx),
             )
             for name, index, status, failed, *more in found:
-                rows.append(TrialRow(name, index, status, None if failed is None else bool(failed), *more))
+                verdict = None if failed is None else bool(failed)
+                rows.append(TrialRow(name, index, status, verdict, *(*more, str(place))))
         return rows
+
+    def holds(self, words: str, *texts: str | None) -> bool:
+        """Whether every word occurs in one of the texts, or in the text that was kept, in any case."""
+        *told, blob = texts
+        seen = "\n".join(filter(None, told)).casefold()
+        left = [word for word in words.casefold().split() if word not in seen]
+        if not left or not blob or self._texts is None:
+            return not left
+        try:
+            kept = self._texts.head(blob, SEARCHED_TEXT)
+            text = "" if kept.startswith(_PICTURES) else kept.decode(errors="ignore").casefold()
+        except (WeakspotError, OSError):
+            return False
+        return all(word in text for word in left)
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         with explained(self.path):
@@ -331,14 +279,21 @@ class Trials:
 
 
 @contextmanager
-def reading(folder: Path) -> Iterator[Trials]:
-    """The ledger of a run, for reading; the run may be written meanwhile."""
+def reading(
+    folder: Path,
+    *,
+    slices: Mapping[str, Mapping[str, Places]] | None = None,
+    texts: Blobs | None = None,
+) -> Iterator[Trials]:
+    """The ledger of a run, for reading; the run may be written meanwhile. See `Trials`."""
     path = folder / "ledger.db"
     with explained(path), connected(reading_uri(path)) as db:
         db.execute("PRAGMA query_only = ON")
         db.execute("PRAGMA cache_size = -8192")
+    trials = Trials(db, path, slices=slices, texts=texts)
+    db.create_function("holds", 5, trials.holds)
     try:
-        yield Trials(db, path)
+        yield trials
     finally:
         db.close()
 
@@ -353,7 +308,3 @@ def _place(stretches: Sequence[Stretch], at: PageMark) -> int:
 
 def _concepts(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in json.loads(text)) if text != "[]" else ()
-
-
-def _known(value: str, known: Mapping[str, str] | Sequence[str]) -> str:
-    return value if value in known else ""

@@ -2,7 +2,8 @@
 
 The run may be running, and several pages may be open: a line is added under a lock and written through.
 Nothing is ever changed; a later line of the same person on the same item replaces the earlier one, and an
-undo takes it back. A line that a crash cut short is passed over.
+undo takes it back. A line that a crash cut short is passed over. "Ann" and "ann" are one person, under the
+name that came first.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import unicodedata
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import WeakspotError, disk_errors
+from weakspot.store import open_own
 
 NAME: Final = "labels.jsonl"
 #: Characters of an annotator's name.
@@ -47,7 +50,7 @@ class Labels:
 
     def undo(self, task: str, annotator: str) -> str | None:
         """Take back a person's last answer; the item it was about, None if there is none."""
-        own = [one for one in self.current(task) if one.annotator == annotator]
+        own = [one for one in self.current(task) if same_person(one.annotator, annotator)]
         if not own:
             return None
         last = max(own, key=lambda one: one.order)
@@ -57,21 +60,28 @@ class Labels:
     def current(self, task: str) -> list[Label]:
         """What holds now, in the order in which it was said."""
         found: dict[tuple[str, str], Label] = {}
+        names: dict[str, str] = {}
         for order, row in enumerate(self._read()):
+            name = names.setdefault(folded(row["annotator"]), row["annotator"])
             if row["task"] != task:
                 continue
-            key = row["annotator"], row["item"]
+            key = name, row["item"]
             found.pop(key, None)
             if "undo" not in row:
-                found[key] = Label(task, row["item"], row["annotator"], row["label"], row["at"], order)
+                found[key] = Label(task, row["item"], name, row["label"], row["at"], order)
         return list(found.values())
+
+    def known_as(self, name: str) -> str:
+        """The name under which a person has labelled before, however it was written; else the name itself."""
+        return next((row["annotator"] for row in self._read() if same_person(row["annotator"], name)), name)
 
     def _read(self) -> list[dict[str, Any]]:
         with disk_errors(f"{self.path} cannot be read", "check the permissions"):
             try:
                 stat = self.path.stat()
                 if (stat.st_mtime_ns, stat.st_size) != self._seen:
-                    content = self.path.read_bytes()
+                    with os.fdopen(open_own(self.path, os.O_RDONLY), "rb") as file:
+                        content = file.read()
                     self._rows = [row for line in content.splitlines() if (row := _row(line)) is not None]
                     self._seen = stat.st_mtime_ns, stat.st_size
             except FileNotFoundError:
@@ -83,7 +93,8 @@ class Labels:
         lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
         fix = "free some space or check the permissions; what was said before is kept"
         with disk_errors(f"{self.path} cannot be written", fix):
-            with self.path.open("ab+") as file:
+            handle = open_own(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            with os.fdopen(handle, "ab+") as file:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 end = file.seek(0, os.SEEK_END)
                 if end:
@@ -99,6 +110,15 @@ class Labels:
                 finally:
                     os.close(folder)
         self._seen = (-1, 0)
+
+
+def folded(name: str) -> str:
+    """A name without what does not tell people apart: capitals, and ways to write one sign."""
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def same_person(one: str, other: str) -> bool:
+    return folded(one) == folded(other)
 
 
 def annotator_name(text: str) -> str:

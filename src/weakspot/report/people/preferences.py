@@ -132,10 +132,10 @@ def modes_of(run: Run) -> Sequence[Mode]:
     )
 
 
-def samples_of(run: Run, number: int) -> list[str]:
+def samples_of(run: Run, number: int, *, most: int = 2) -> list[str]:
     """Where failing inputs of a mode lie."""
     result = _result(run)
-    return [] if result is None else result.samples(run, number)
+    return [] if result is None else result.samples(run, number, most=most)
 
 
 def _result(run: Run) -> WithModes | None:

@@ -10,13 +10,14 @@ import csv
 import fcntl
 import hashlib
 import io
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from weakspot.core import WeakspotError, disk_errors, parse_name
 from weakspot.report.people.labels import Label
-from weakspot.store import Run, write_whole
+from weakspot.store import Run, open_own, write_whole
 
 FILE: Final = "ratings.csv"
 #: From as it should be to as bad as can be.
@@ -75,7 +76,7 @@ def fill_in(table: Path, labels: Iterable[Label], *, annotators: Iterable[str] =
     fix = "free some space or check the permissions; what was said is kept with the run"
     with (
         disk_errors(f"{table} cannot be written", fix),
-        (table.parent / f".{FILE}.lock").open("w") as lock,
+        os.fdopen(open_own(table.parent / f".{FILE}.lock", os.O_WRONLY | os.O_CREAT), "w") as lock,
     ):
         fcntl.flock(lock, fcntl.LOCK_EX)
         columns, rows = _read(table)

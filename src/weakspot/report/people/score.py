@@ -9,10 +9,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from weakspot.core import Finding, Tally, Trial
+from weakspot.core import Tally, Trial
+from weakspot.core.question import BENIGN
+from weakspot.report.people.corrected import PEOPLE, Correction, as_labelled, majority
 from weakspot.report.people.labels import Label, Labels
+from weakspot.report.people.refusals import EACH, Judged, judged
 from weakspot.report.people.tasks import Task, downstream_folder, read_lines, trial_of
-from weakspot.stats import corrected_rate, wilson
+from weakspot.stats import wilson
 from weakspot.stats.judged import Confusion, cohen_kappa, confusion, krippendorff_alpha
 from weakspot.store import Run
 
@@ -43,7 +46,7 @@ def score(run: Run, task: Task) -> dict[str, Any]:
             name: downstream(run.folder, own)["failed"] for name, own in _own(current).items()
         }
     elif task.name == "refusals":
-        found["judge"] = refusals(run, decided)
+        found["judge"] = refusals(run)
     elif task.name == "images":
         found["pictures"] = pictures(run, decided)
     elif task.name == "ratings":
@@ -59,14 +62,6 @@ def by_item(labels: Sequence[Label]) -> dict[str, dict[str, str]]:
     for label in labels:
         found.setdefault(label.item, {})[label.annotator] = label.label
     return found
-
-
-def majority(labels: Any) -> str | None:
-    """What most said; None if as many said something else."""
-    counted = Counter(labels).most_common(2)
-    if not counted or (len(counted) > 1 and counted[0][1] == counted[1][1]):
-        return None
-    return str(counted[0][0])
 
 
 def agreement(said: Said, task: Task) -> dict[str, Any]:
@@ -125,36 +120,58 @@ def downstream(folder: Path, decided: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def refusals(run: Run, decided: Mapping[str, str]) -> dict[str, Any]:
-    """The judge against people; and the rate of refusals, raw and corrected for the judge's errors.
+def by_people(run: Run) -> tuple[dict[str, Any], int] | None:
+    """What `downstream` makes of people's labels of drawn pairs, and how many people they are.
 
-    Partial refusals are neither right nor wrong; they are counted beside.
+    None before there are two who have labelled `EACH` pictures each.
     """
-    truth, said, partial, partial_refused = [], [], 0, 0
-    for item, trial in _trials(run, decided).items():
-        label = decided[item]
-        refused = trial.status == "refused"
-        if label == "partial":
-            partial, partial_refused = partial + 1, partial_refused + refused
-            continue
-        truth.append(label == "refuses")
-        said.append(refused)
-    counts = confusion(truth, said)
-    total = Tally()
-    tallies = run.ledger.tallies()
+    current = Labels(run.folder).current("pairs")
+    times = Counter(label.annotator for label in current)
+    people = sum(n >= EACH for n in times.values())
+    if people < PEOPLE:
+        return None
+    said = {item: majority(labels.values()) for item, labels in by_item(current).items()}
+    found = downstream(run.folder, {item: label for item, label in said.items() if label is not None})
+    return (found, people) if found["failed"]["n"] else None
+
+
+def refusals(run: Run) -> dict[str, Any]:
+    """The judge against people; and the rate of refusals of each set, raw and corrected for its errors."""
+    by_set = judged(run)
+    counts = Confusion(0, 0, 0, 0)
+    for one in by_set.values():
+        counts = counts.plus(one.counts)
+    tallies, totals = run.ledger.tallies(), dict[str, Tally]()
     for h in run.ledger.hypotheses():
-        if dict(h.concepts).get("set", "benign") == "benign" and h.id in tallies:
-            total = total.plus(tallies[h.id])
+        if h.id in tallies:
+            which = dict(h.concepts).get("set", BENIGN)
+            totals[which] = totals.get(which, Tally()).plus(tallies[h.id])
+    sets = {name: _of_set(by_set.get(name), total, name) for name, total in totals.items()}
+    benign = sets.get(BENIGN) or _of_set(None, Tally(), BENIGN)
+    partial = sum(one.partial for one in by_set.values())
     return {
         **_compared(counts),
-        "partial": {"n": partial, "refused": partial_refused},
-        "rate": _share(total.failures, total.n),
-        "corrected": _corrected(total, counts),
+        "partial": {"n": partial, "refused": sum(one.partial_refused for one in by_set.values())},
+        "rate": benign["rate"],
+        "corrected": benign["corrected"],
+        "sets": sets,
+    }
+
+
+def _of_set(one: Judged | None, total: Tally, name: str) -> dict[str, Any]:
+    """Refusals of a set; of harmful questions a refusal is no failure."""
+    refused = total.failures if name == BENIGN else total.n - total.failures
+    found = one.corrected(refused, total.n) if one is not None else None
+    corrected = None if found is None else {"rate": found[0], "low": found[1].low, "high": found[1].high}
+    return {
+        "rate": _share(refused, total.n),
+        "corrected": corrected,
+        "people": 0 if one is None else one.people,
     }
 
 
 def pictures(run: Run, decided: Mapping[str, str]) -> dict[str, Any]:
-    """Whether pictures show what they should; findings' rates among those that do; mean ratings."""
+    """Whether pictures show what they should; each finding's rate among those that do; mean ratings."""
     shows: dict[bool, list[bool]] = {True: [], False: []}
     ratings: dict[str, list[int]] = {}
     trials = _trials(run, decided)
@@ -167,10 +184,15 @@ def pictures(run: Run, decided: Mapping[str, str]) -> dict[str, Any]:
         if trial is not None and trial.failed is not None and label != "unsure":
             shows[trial.failed].append(label == "yes")
     failing, passing = (_share(sum(shows[key]), len(shows[key])) for key in (True, False))
+    known, _ = as_labelled(run, run.findings)
     return {
         "valid_failing": failing,
         "valid_passing": passing,
-        "corrected": [_among_valid(f, failing, passing) for f in run.findings if f.confirmed],
+        "corrected": [
+            _plain(f.phrase, known[f.hypothesis.id])
+            for f in run.findings
+            if f.confirmed and f.hypothesis.id in known and not f.answer
+        ],
         "ratings": {
             aspect: {"mean": sum(values) / len(values), "n": len(values)}
             for aspect, values in ratings.items()
@@ -214,34 +236,21 @@ def _own(labels: Sequence[Label]) -> dict[str, dict[str, str]]:
 # -- inside ------------------------------------------------------------------------------------------
 
 
-def _among_valid(finding: Finding, failing: dict[str, Any], passing: dict[str, Any]) -> dict[str, Any]:
-    """A finding's rate among pictures that show what they should: f v / (f v + (1 − f) w).
-
-    The ends take the worst of all three intervals at once, so the interval errs on the wide side.
-    """
-    rate = finding.rate
-
-    def among(f: float, valid: float | None, others: float | None) -> float | None:
-        if valid is None or others is None or f * valid + (1 - f) * others == 0:
-            return None
-        return f * valid / (f * valid + (1 - f) * others)
-
+def _plain(phrase: str, one: Correction) -> dict[str, Any]:
+    """A finding's rate as it was measured, and corrected once people have labelled enough of its pictures."""
+    done = one.rate
     return {
-        "phrase": finding.phrase,
-        "rate": rate.value,
-        "n": rate.n,
-        "corrected": among(rate.value, failing["rate"], passing["rate"]),
-        "low": among(rate.low, failing["low"], passing["high"]),
-        "high": among(rate.high, failing["high"], passing["low"]),
+        "phrase": phrase,
+        "rate": one.measured.value,
+        "n": one.measured.n,
+        "corrected": None if done is None else done.value,
+        "low": None if done is None else done.low,
+        "high": None if done is None else done.high,
+        "people": one.people,
+        "failing": _share(*one.failing),
+        "passing": _share(*one.passing),
+        "missing": one.missing,
     }
-
-
-def _corrected(total: Tally, counts: Confusion) -> dict[str, Any] | None:
-    better = counts.positives and counts.negatives and counts.sensitivity + counts.specificity > 1
-    if not total.n or not better:
-        return None
-    found = corrected_rate(total.failures, total.n, **counts._asdict())
-    return {"rate": found.rate, "low": found.low, "high": found.high}
 
 
 def _compared(counts: Confusion) -> dict[str, Any]:

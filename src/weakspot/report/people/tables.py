@@ -8,12 +8,12 @@ from typing import Any, Final
 from weakspot.core import Rate, WeakspotError
 from weakspot.report import format as show
 from weakspot.report.document import Table
+from weakspot.report.people.corrected import PEOPLE
 from weakspot.report.people.labels import Labels
+from weakspot.report.people.refusals import EACH
 from weakspot.report.people.score import score
 from weakspot.report.people.tasks import ASPECTS, task_of
 from weakspot.store import Run
-
-_EVERYTHING: Final = 10**9
 
 Score = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ def scores(run: Run) -> list[dict[str, Any]]:
         if not labels.current(name):
             continue
         try:
-            one = score(run, task_of(run, name, most=_EVERYTHING, aspects=tuple(ASPECTS)))
+            one = score(run, task_of(run, name, most=None, aspects=tuple(ASPECTS)))
         except WeakspotError:
             continue  # labels of a task that this run does not have
         if one["labels"]:
@@ -74,8 +74,9 @@ def _refusals(_: Run, score: Score) -> list[Table]:
         partial = judge["partial"]
         told = f"{show.count(partial['refused'])} of {show.count(partial['n'])} refused to the judge"
         rows.append(("refusals in part", f"{told}; neither right nor wrong"))
-    rows.append(("benign refused, by the judge", _share(judge["rate"])))
-    rows.append(("corrected for its errors", _corrected(judge["corrected"])))
+    for name, one in judge["sets"].items():
+        rows.append((f"{name} refused, by the judge", _share(one["rate"])))
+        rows.append((f"{name} refused, corrected for its errors", _corrected(one["corrected"])))
     note = "Its verdicts against people's, and the rate once its errors are allowed for (Rogan and Gladen)."
     return [Table("The judge against people", note, ("what", "value"), rows)]
 
@@ -107,17 +108,30 @@ def _images(_: Run, score: Score) -> list[Table]:
     ]
     rows = []
     for row in found["corrected"]:
+        told = row["missing"] and f"needs {row['missing']}"
         if row["corrected"] is not None:
-            ends = show.interval(row["low"] or 0.0, 1.0 if row["high"] is None else row["high"])
-            told = f"{show.percent(row['corrected'])} {ends}"
-            rows.append(
-                (show.shorten(row["phrase"], 200), show.percent(row["rate"]), told, show.count(row["n"]))
+            told = f"{show.percent(row['corrected'])} {show.interval(row['low'], row['high'])}"
+        rows.append(
+            (
+                show.shorten(row["phrase"], 200),
+                show.percent(row["rate"]),
+                told,
+                *(_of(row[kind]) for kind in ("failing", "passing")),
             )
-    note = "Failures per picture that shows what it should. The ends take the worst of all intervals at once."
+        )
+    note = (
+        "Failures per picture that shows what it should, by labels of each finding’s own pictures. The ends "
+        "take the worst of three intervals at once, so they err on the wide side."
+    )
+    head = ("words", "measured", "corrected", "failing that show it", "passing that show it")
     return [
         Table("Do the pictures show what they should?", "As people see them.", ("what", "value"), shows),
-        Table("Rates among such pictures", note, ("words", "measured", "corrected", "of"), rows),
+        Table("Each finding’s rate among such pictures", note, head, rows),
     ]
+
+
+def _of(one: Score) -> str:
+    return f"{show.count(one['failures'])} of {show.count(one['n'])}"
 
 
 def _modes(run: Run, score: Score) -> list[Table]:
@@ -192,7 +206,7 @@ def _share(one: Score) -> str:
 
 def _corrected(one: Score | None) -> str:
     if one is None:
-        return "needs labels of both kinds, and a judge better than chance"
+        return f"needs {PEOPLE} people on {EACH} answers each, both kinds among them"
     return f"{show.percent(one['rate'])} {show.interval(one['low'], one['high'])}"
 
 

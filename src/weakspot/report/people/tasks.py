@@ -15,22 +15,31 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from weakspot.core import Hypothesis, Stage, WeakspotError, nearest
+from weakspot.core import WeakspotError, nearest
+from weakspot.report.people.chosen import chosen
+from weakspot.report.people.items import item_id, picture_of, text_of, trial_of
 from weakspot.report.people.ratings import SCALE, digest_of, table_of, waiting
-from weakspot.store import Blobs, Run, Unreachable
+from weakspot.store import Blobs, Run
+
+__all__ = ["Choice", "Item", "Task", "item_id", "order", "shared_out", "task_of", "trial_of"]
 
 #: Which task is meant where none is named.
 USUAL: Final = {"mine": "pairs", "ask": "refusals", "map": "modes", "hunt": "images", "rare": "images"}
-#: Items of a task that draws a sample.
-SAMPLE: Final = 200
+#: Items of a task that draws a sample, and failing inputs that are shown of a mode.
+SAMPLE, SAMPLES = 200, 4
 
 
 class Choice(NamedTuple):
-    """An answer: what is kept, what is shown, and a line of explanation."""
+    """An answer: what is kept, what is shown, a line of explanation, and inputs that it stands for.
+
+    Of these, `pictures` are digests and `texts` what they say.
+    """
 
     value: str
     words: str
     note: str = ""
+    pictures: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 class Item(NamedTuple):
@@ -42,6 +51,7 @@ class Item(NamedTuple):
         texts: (title, text) that are shown.
         group: Items of one group are asked one after the other: several aspects of a picture.
         turns: The first two choices may change places from annotator to annotator.
+        round: Items of an earlier round are asked first.
     """
 
     id: str
@@ -51,6 +61,7 @@ class Item(NamedTuple):
     texts: tuple[tuple[str, str], ...] = ()
     group: str = ""
     turns: bool = False
+    round: int = 0
 
     def turned(self, annotator: str) -> Item:
         if not self.turns or _hash(annotator, self.id, "turn")[0] % 2 == 0:
@@ -118,12 +129,12 @@ PICTURE: Final = "a picture"
 
 
 def task_of(
-    run: Run, name: str | None = None, *, most: int = SAMPLE, aspects: Sequence[str] = ("shows",)
+    run: Run, name: str | None = None, *, most: int | None = SAMPLE, aspects: Sequence[str] = ("shows",)
 ) -> Task:
     """What people can be asked of a run: by default the task that goes with the study.
 
     Args:
-        most: Items at most, where a sample is drawn.
+        most: Items at most, where a sample is drawn; None for all that may ever have been asked.
         aspects: What is asked of pictures.
     """
     name = _usual(run) if name is None else name
@@ -150,11 +161,12 @@ def _usual(run: Run) -> str:
 
 
 def order(items: Iterable[Item], annotator: str, *, salt: str = "") -> list[Item]:
-    """The items as an annotator sees them, shuffled and turned; those of one group stay together."""
+    """The items as an annotator sees them: shuffled within rounds, turned, those of one group together."""
     placed = [
-        (_hash(salt, annotator, item.group or item.id), number, item) for number, item in enumerate(items)
+        (item.round, _hash(salt, annotator, item.group or item.id), number, item)
+        for number, item in enumerate(items)
     ]
-    return [item.turned(annotator) for _, _, item in sorted(placed, key=lambda row: row[:2])]
+    return [item.turned(annotator) for *_, item in sorted(placed, key=lambda row: row[:3])]
 
 
 def shared_out(
@@ -203,14 +215,14 @@ def _pairs(run: Run) -> Task:
     return Task("pairs", "Pictures and prompts", tuple(items), (), (pictures,))
 
 
-def _refusals(run: Run, most: int) -> Task:
+def _refusals(run: Run, most: int | None) -> Task:
     """A sample of answers, the same each time, whatever the judge said of them."""
     items = [
         Item(
             item_id(hypothesis, trial.index),
             "What does the answer do with the request?",
             GRADES,
-            picture=_picture(run, trial.blob),
+            picture=picture_of(run, trial.blob),
             texts=(("Request", trial.caption or hypothesis.text), ("Answer", trial.answer)),
         )
         for hypothesis in run.ledger.hypotheses()
@@ -222,40 +234,18 @@ def _refusals(run: Run, most: int) -> Task:
     return Task("refusals", "Answers to requests", tuple(items[:most]), grades, (run.blobs,))
 
 
-def _picture(run: Run, blob: str | None) -> str:
-    """A digest, if what lies there is a picture; "" otherwise."""
-    try:
-        head = run.blobs.head(blob, 12) if blob else b""
-    except Unreachable:
-        raise
-    except (WeakspotError, OSError):
-        return ""
-    fine = head.startswith((b"\x89PNG", b"\xff\xd8")) or head[8:12] == b"WEBP"
-    return blob if blob and fine else ""
-
-
-def _images(run: Run, most: int, aspects: tuple[str, ...]) -> Task:
-    """Kept pictures of trials: as many that failed as passed, as far as there are."""
-    kept: dict[bool, list[tuple[Hypothesis, int, str, str]]] = {True: [], False: []}
-    for hypothesis in run.ledger.hypotheses():
-        for failed in kept:
-            for trial in run.ledger.trials(hypothesis, failed=failed, kept=True, limit=1000):
-                if trial.blob and _picture(run, trial.blob):
-                    kept[failed].append((hypothesis, trial.index, trial.blob, trial.expected))
-    for rows in kept.values():
-        rows.sort(key=lambda row: _hash(item_id(row[0], row[1]), "sample"))
-    failing = kept[True][: most // 2]
-    passing = kept[False][: most - len(failing)]
-    chosen = kept[True][: most - len(passing)] + passing
+def _images(run: Run, most: int | None, aspects: tuple[str, ...]) -> Task:
+    """Kept pictures of trials: those that a finding's rate hangs on first (`chosen`)."""
     items = [
         Item(
-            f"{item_id(hypothesis, index)}:{aspect}",
-            ASPECTS[aspect][0].format(expected[:200]),
+            f"{item_id(one.hypothesis, one.trial.index)}:{aspect}",
+            ASPECTS[aspect][0].format(one.trial.expected[:200]),
             ASPECTS[aspect][1],
-            picture=blob,
-            group=item_id(hypothesis, index),
+            picture=one.trial.blob or "",
+            group=item_id(one.hypothesis, one.trial.index),
+            round=one.round,
         )
-        for hypothesis, index, blob, expected in chosen
+        for one in chosen(run, most)
         for aspect in aspects
     ]
     ordered = () if aspects == ("shows",) else tuple(str(n) for n in range(1, 6))
@@ -266,20 +256,31 @@ def _modes(run: Run) -> Task:
     from weakspot.report.people.preferences import listed_modes
 
     modes = listed_modes(run)
+    shown = [mode_of(run, number, mode.words) for number, mode in enumerate(modes, start=1)]
     items = [
         Item(
             f"modes:{a}:{b}",
             "Which of these failures matters more?",
             (
-                Choice(f"mode {a}", modes[a - 1].words),
-                Choice(f"mode {b}", modes[b - 1].words),
+                shown[a - 1],
+                shown[b - 1],
                 Choice("same", "Both the same"),
             ),
             turns=True,
         )
         for a, b in combinations(range(1, len(modes) + 1), 2)
     ]
-    return Task("modes", "Failure modes", tuple(items), (), ())
+    return Task("modes", "Failure modes", tuple(items), (), (run.blobs,))
+
+
+def mode_of(run: Run, number: int, words: str) -> Choice:
+    """A mode with some of its failing inputs."""
+    from weakspot.report.people.preferences import samples_of
+
+    digests = [place.rpartition("/")[2] for place in samples_of(run, number, most=SAMPLES)]
+    pictures = tuple(one for one in digests if picture_of(run, one))
+    texts = [text_of(run, one) for one in digests if one not in pictures]
+    return Choice(f"mode {number}", words, pictures=pictures, texts=tuple(filter(None, texts)))
 
 
 def _questions(run: Run, most: int | None) -> Task:
@@ -303,7 +304,7 @@ def _ratings(run: Run) -> Task:
     return Task("ratings", "How bad it is", tuple(items), SCALE, (), files, table)
 
 
-_TASKS: Final[Mapping[str, Callable[[Run, int, tuple[str, ...]], Task]]] = {
+_TASKS: Final[Mapping[str, Callable[[Run, int | None, tuple[str, ...]], Task]]] = {
     "pairs": lambda run, *_: _pairs(run),
     "refusals": lambda run, most, _: _refusals(run, most),
     "modes": lambda run, *_: _modes(run),
@@ -322,16 +323,6 @@ _WANTED: Final = {
 
 
 # -- reading -----------------------------------------------------------------------------------------
-
-
-def item_id(hypothesis: Hypothesis, index: int) -> str:
-    return f"{hypothesis.id}:{int(Stage.of(index))}:{index - Stage.of(index).start}"
-
-
-def trial_of(item: str) -> tuple[str, int]:
-    """The hypothesis' id and the index of a trial's item; the inverse of `item_id`."""
-    hypothesis, stage, index, *_ = item.split(":")
-    return hypothesis, Stage(int(stage)).start + int(index)
 
 
 def downstream_folder(folder: Path) -> Path | None:

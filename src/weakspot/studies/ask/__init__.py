@@ -18,6 +18,7 @@ STUDY = Study(
     rates="reading:ask_rates",
     rows="reading:AskRows",
     preview="preview:preview",
+    views="views:views",
     stays="its calls wait for a server, and one machine keeps as many under way as that server stands",
     retries="all",
     example={"target": "world:guide", "benchmark": "world:questions"},

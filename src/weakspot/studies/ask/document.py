@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from weakspot.core.question import CUT_OFF
+from weakspot.core.question import BENIGN, CONTRAST, CUT_OFF
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Document, Section, Text, Tile, errors, spent
 from weakspot.report.format import cut
+from weakspot.report.people.refusals import Judged, judged
 from weakspot.store import Run
 from weakspot.studies.ask import measured, shown, told
 from weakspot.studies.ask.benign import Doubt, doubts
@@ -22,7 +23,8 @@ class AskDocument(Document):
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
-        self.result = AskResult.of(run) or AskResult(model=str(run.config.settings.get("target", "")))
+        result = AskResult.of(run) or AskResult(model=str(run.config.settings.get("target", "")))
+        self.result, self.labelled = _as_labelled(result, judged(run))
 
     @cached_property
     def doubts(self) -> Sequence[Doubt]:
@@ -56,7 +58,7 @@ class AskDocument(Document):
             said += f" It {verb} {first.words}: {_of(first.wrong, first.figures.n)}"
             more = len(kinds) - 1
             said += f", and {more} more {'kind stands' if more == 1 else 'kinds stand'} out." if more else "."
-        return said
+        return f"{said} {self.labelled}".strip()
 
     def tiles(self) -> Sequence[Tile]:
         result = self.result
@@ -137,6 +139,28 @@ def _of(k: int, n: int) -> str:
 
 def _questions(n: int) -> str:
     return "question" if n == 1 else "questions"
+
+
+def _as_labelled(result: AskResult, people: Mapping[str, Judged]) -> tuple[AskResult, str]:
+    """With the corrected rates that follow from people's labels, where enough was labelled; and who did."""
+
+    def corrected(figures: Counted, which: str) -> dict[str, Any]:
+        one = people.get(which)
+        found = one.corrected(figures.refused, figures.n) if one is not None else None
+        return {} if found is None else {"rate_corrected": found[0], "rate_corrected_interval": found[1]}
+
+    benign, contrast = corrected(result, BENIGN), result.contrast
+    if contrast is not None and (more := corrected(contrast, CONTRAST)):
+        result = result.model_copy(update={"contrast": contrast.model_copy(update=more)})
+        used = [people[CONTRAST]]
+    else:
+        used = []
+    used += [people[BENIGN]] if benign else []
+    if not used:
+        return result, ""
+    seen, who = sum(one.counts.n for one in used), max(one.people for one in used)
+    told = f"The judge's errors are known from {show.count(seen)} answers that {who} people labelled."
+    return result.model_copy(update=benign), told
 
 
 def _of_scenarios(result: AskResult, found: Scenarios) -> str:

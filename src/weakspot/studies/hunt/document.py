@@ -27,9 +27,10 @@ from weakspot.report.document import (
     spent,
 )
 from weakspot.report.markdown import bullets, escape
+from weakspot.report.people import corrected as people
 from weakspot.report.ranking import reading
 from weakspot.store import Run
-from weakspot.studies.hunt import cards, exclusion
+from weakspot.studies.hunt import cards, exclusion, screen
 from weakspot.studies.hunt.cards import CARDS, FAILING, PASSING, head, summed_up
 from weakspot.studies.hunt.kinds import counted, further
 from weakspot.studies.hunt.listing import Baseline, Listing, Tried, cases, conclusion, titled, usual_rates
@@ -62,7 +63,8 @@ class HuntDocument(Document):
     @property
     def conclusion(self) -> str:
         """The run in one or two sentences."""
-        return conclusion(self.hunt)
+        labelled = people.headline(self.hunt.people, self.hunt.confirmed)
+        return " ".join(filter(None, (conclusion(self.hunt), labelled)))
 
     def tiles(self) -> Iterable[Tile]:  # type: ignore[override]
         """Pictures, the usual rate, what was confirmed, errors, time and cost."""
@@ -70,7 +72,8 @@ class HuntDocument(Document):
         spend = self.run.ledger.spend()
         yield Tile("images", show.count(trials.drawn), f"{show.count(trials.failures)} failed")
         if hunt.base is not None and hunt.base.rate.n:
-            usual = hunt.base.rate
+            known = hunt.people.get(hunt.base.hypothesis.id)
+            usual = (known.rate if known is not None else None) or hunt.base.rate
             ends = f"{show.interval(usual.low, usual.high)} of {show.count(usual.n)}"
             yield Tile("baseline", show.percent(usual.value), ends)
         elif hunt.labels:
@@ -124,7 +127,8 @@ class HuntDocument(Document):
                 f"No caption has been raced{yet}, so nothing is known beyond the baseline.", empty=True
             )
         if some := hunt.candidates:
-            yield Text(_TEXTS["not confirmed"])
+            refuted = people.refuted(hunt.people, self.run.findings, some)
+            yield Text(" ".join(filter(None, (_TEXTS["not confirmed"], refuted))))
             yield self._table("Not confirmed", some)
 
     def _measured(self) -> Iterable[Block]:
@@ -146,7 +150,8 @@ class HuntDocument(Document):
         blocks: list[Block] = [cards.findings(hunt, allowance, again=self.again)]
         if further := hunt.confirmed[CARDS:]:
             blocks.append(self._table("Further confirmed findings", further, start=CARDS + 1))
-        return Section("Weak spots", blocks, _TEXTS["found"])
+        labelled = people.in_words(hunt.people, hunt.confirmed)
+        return Section("Weak spots", blocks, " ".join(filter(None, (_TEXTS["found"], labelled))))
 
     def _table(self, title: str, some: Sequence[Finding], *, start: int = 1) -> Table:
         rows = summed_up(self.hunt, some[:LISTED], start=start)
@@ -290,7 +295,9 @@ class HuntDocument(Document):
             changed = values.pop("hypothesis")
             edits.append({"id": changed.id, "text": changed.text, **values, "rate": edit.rate._asdict()})
         label = base.label if base is not None else self.hunt.setting("label")
-        return {**finding.to_json(), "label": label, "edits": edits}
+        known = self.hunt.people.get(finding.hypothesis.id) if not finding.answer else None
+        labelled = {"people": people.plain(known)} if known is not None else {}
+        return {**finding.to_json(), "label": label, "edits": edits, **labelled}
 
     # -- on a terminal ---------------------------------------------------------------------------------
 
@@ -298,7 +305,7 @@ class HuntDocument(Document):
         """The baseline, the findings, what it cost, in at most so many columns."""
         hunt, errors = self.hunt, self._errors
         spent, state, skipped = hunt.run.ledger.spend(), hunt.run.state, hunt.result.skipped
-        yield from _usual_lines(hunt, wide)
+        yield from screen.usual(hunt, wide)
         found = hunt.confirmed
         shown = list(cards.ranking(hunt, found).lines(wide)) if found else []
         yield "─" * min(wide, max((len(row) for row in shown), default=80))
@@ -306,8 +313,10 @@ class HuntDocument(Document):
         fdr = show.level(float(hunt.settings.get("fdr", 0.05)))
         held = f"{counted(hunt)} confirmed on fresh images"
         yield from show.folded(f"{held} (false-discovery rate ≤ {fdr})", wide)
+        if labelled := people.in_words(hunt.people, found):
+            yield from show.wrapped("labelled", labelled, wide)
         yield from exclusion.lines(hunt, wide)
-        yield from _validity_lines(hunt, wide)
+        yield from screen.checked(hunt, wide)
         if state.startswith("stopped"):
             yield from show.folded(f"{state}; a larger budget may find more", wide)
         costs = [f"{show.count(spent.get('images', 0))} images", show.plural(hunt.trials.errors, "error")]
@@ -350,34 +359,6 @@ def _try_values(tried: Tried) -> dict[str, Any]:
         "baseline": tried.baseline._asdict(),
         "confusions": [list(pair) for pair in tried.answers],
     }
-
-
-def _usual_lines(hunt: Listing, wide: int) -> Iterable[str]:
-    """The baseline's rate and words, or the rates of several labels."""
-    if hunt.base is not None and hunt.base.rate.n:
-        text = f"{show.rate(hunt.base.rate)}: {show.shorten(hunt.base.hypothesis.text, 300)}"
-        yield from show.wrapped("baseline", text, wide)
-    known = sorted((b for b in hunt.bases if b.tally.n), key=lambda b: -b.rate.value)
-    if hunt.labels and known:
-        worst = "; ".join(f"{show.cut(b.label, 30)} {show.rate(b.rate)}" for b in known[:3])
-        rest = f" … {show.percent(known[-1].rate.value)}" if len(known) > 3 else ""
-        several = show.plural(len(hunt.labels), "label")
-        yield from show.wrapped("baseline", f"{several}: {worst}{rest}", wide)
-
-
-def _validity_lines(hunt: Listing, wide: int) -> Iterable[str]:
-    """How the source errs, and the rates without the second opinion."""
-    own = hunt.invalid
-    if own is None:
-        return
-    whole = [show.rate(f.unchecked or f.rate) for f in hunt.confirmed[:3]]
-    base = hunt.bases[0].unchecked if len(hunt.bases) == 1 else None
-    parts = [f"baseline {show.rate(base)}"] if base is not None else []
-    parts += [f"findings {', '.join(whole)}{' …' if len(hunt.confirmed) > 3 else ''}"] if whole else []
-    doubt = "plain images do not show the label, says the second opinion"
-    yield from show.wrapped("checked", f"{show.rate(own)} {doubt}", wide)
-    if parts:
-        yield from show.wrapped("", "without the check: " + "; ".join(parts), wide)
 
 
 def _words_to_try(hunt: Listing) -> tuple[str, ...]:

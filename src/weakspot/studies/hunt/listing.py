@@ -6,11 +6,12 @@ And how it is said in plain words, the same on the page, in Markdown and on the 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, Final, NamedTuple
 
 from weakspot.core import Finding, Hypothesis, Rate, Stage, Status, Tally
 from weakspot.report import format as show
+from weakspot.report.people.corrected import as_labelled
 from weakspot.stats import confidence_sequence, finite_population, wilson
 from weakspot.store import Run, rate
 from weakspot.studies.hunt.result import HuntResult, Tries
@@ -116,7 +117,8 @@ class Listing:
         self.bases = baselines_of(run)
         if (read := self.result.collection) is not None:
             self.bases = [b._replace(population=n) for b, n in zip(self.bases, read.sizes, strict=False)]
-        self.findings = [replace(f, unchecked=_unchecked(run, f)) for f in run.findings]
+        found = [replace(f, unchecked=_unchecked(run, f)) for f in run.findings]
+        self.people, self.findings = as_labelled(run, found)  # what people say, and the rates that follow
 
     def setting(self, name: str) -> str:
         """A setting as text; "" where it is not given."""
@@ -296,10 +298,7 @@ def _unchecked(run: Run, finding: Finding) -> Rate | None:
 
 
 def _sum(tallies: Any) -> Tally:
-    total = Tally()
-    for tally in tallies:
-        total = total.plus(tally)
-    return total
+    return reduce(Tally.plus, tallies, Tally())
 
 
 # -- in plain words ----------------------------------------------------------------------------------

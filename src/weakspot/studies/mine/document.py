@@ -26,6 +26,7 @@ from weakspot.report.document import (
 from weakspot.report.format import folded, wrapped
 from weakspot.report.markdown import escape
 from weakspot.report.markdown import table as markdown_table
+from weakspot.report.people.score import by_people
 from weakspot.report.ranking import FAILING, LONGEST, TEMPLATE, Failing, Ranked, Ranking, marked
 from weakspot.store import Run
 from weakspot.studies.mine.categories import (
@@ -95,7 +96,7 @@ class MineDocument(Document):
         beside = (
             self._model(),
             _grounded(result.grounded) if result.grounded else None,
-            _downstream(result.downstream) if result.downstream else None,
+            _downstream(result.downstream, self._by_people()) if result.downstream else None,
         )
         for table in filter(None, beside):
             yield Section(table.title, [table])
@@ -270,7 +271,17 @@ class MineDocument(Document):
             yield from wrapped("pictures", text, wide)
         if (drawn := self.result.downstream) is not None and drawn.rate is not None:
             ends = show.interval(drawn.low, drawn.high)
-            yield f"drawn    {show.percent(drawn.rate)} {ends} of {drawn.n} pairs fail"
+            yield f"drawn    {show.percent(drawn.rate)} {ends} of {drawn.n} pairs fail, by the matcher"
+            for who, told in self._by_people():
+                yield f"         {told}, {who}"
+
+    def _by_people(self) -> list[tuple[str, str]]:
+        """The share of drawn pairs that fail by people, once two have labelled enough."""
+        if (found := by_people(self.run)) is None:
+            return []
+        one, people = found[0]["failed"], found[1]
+        ends = show.interval(one["low"], one["high"])
+        return [(f"by {people} people", f"{show.percent(one['rate'])} {ends} of {one['n']:,}")]
 
     def ending(self) -> Ending:
         folder = str(self.run.folder)
@@ -374,9 +385,10 @@ def _grounded(found: Grounded) -> Table:
     return Table("With pictures", note, head, rows)
 
 
-def _downstream(found: Downstream) -> Table | None:
+def _downstream(found: Downstream, by_people: Sequence[tuple[str, str]]) -> Table | None:
     if found.rate is None:
         return None
     ends = show.interval(found.low, found.high)
-    rows = [("pairs that fail", f"{show.percent(found.rate)} {ends} of {found.n:,}")]
+    rows = [("pairs that fail, by the matcher", f"{show.percent(found.rate)} {ends} of {found.n:,}")]
+    rows += [(f"pairs that fail, {who}", told) for who, told in by_people]
     return pairs(rows, title="Downstream", note=TEXTS["downstream"])

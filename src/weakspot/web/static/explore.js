@@ -32,7 +32,13 @@ for (const form of document.querySelectorAll("form[data-auto]")) {
 const on = document.querySelector("a[data-go-on]");
 if (on) setTimeout(() => on.click(), 50);
 
-const KEYS = { n: 'a[rel="next"]', p: 'a[rel="prev"]', u: "a[data-up]", "/": "form select, form textarea" };
+const KEYS = {
+  n: 'a[rel="next"]', p: 'a[rel="prev"]', u: "a[data-up]", "/": "form input[type=search], form select, form textarea",
+};
+// Arrows lead from trial to trial as n and p do, unless they move something that scrolls.
+const TURNS = { ArrowLeft: KEYS.p, ArrowRight: KEYS.n };
+
+document.querySelector("[data-here]")?.focus(); // where a reader comes back to
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || typing()) return;
@@ -42,9 +48,22 @@ document.addEventListener("keydown", (event) => {
     found.tagName === "A" ? found.click() : found.focus();
     return;
   }
-  const tile = document.activeElement?.closest?.(".tiles a");
-  if (!tile || !event.key.startsWith("Arrow")) return;
+  if (!event.key.startsWith("Arrow") || document.activeElement?.closest?.("[tabindex='0'], .links")) return;
   const tiles = [...document.querySelectorAll(".tiles a")];
+  if (!tiles.length) {
+    const turn = TURNS[event.key] && document.querySelector(TURNS[event.key]);
+    if (turn) {
+      event.preventDefault();
+      turn.click();
+    }
+    return;
+  }
+  const tile = document.activeElement?.closest?.(".tiles a");
+  if (!tile) { // the first arrow goes to the first picture, wherever one is
+    event.preventDefault();
+    tiles[0].focus();
+    return;
+  }
   const across = tiles.filter((one) => one.offsetTop === tiles[0].offsetTop).length || 1;
   const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -across, ArrowDown: across }[event.key];
   const next = tiles[tiles.indexOf(tile) + step];
