@@ -77,37 +77,37 @@ def hunt(
         source: What draws images from words (see: weakspot list sources).
         prompt: The plain prompt, with {label} and, if wanted, ({parent}).
         labels_file: Names and parents of labels, as CSV, JSON or text.
-        sense: Which meaning of the label, where WordNet knows several; of several labels crane=5,cat=1.
-        labels: Several labels with one budget: all, a list with commas, or a file with one a line.
+        sense: Which meaning of the label, if WordNet has several; for several labels, e.g. crane=5,cat=1.
+        labels: Several labels with one budget: all, a list with commas, or a file with one per line.
         judge: What counts as a failure (see: weakspot list judges); by default a missed label.
         verify: A classifier or encoder that must see the label before a picture counts; may be repeated.
-        captioner: Says what is in pictures, where the source does not know.
+        captioner: Describes pictures when the source does not know what it drew.
         encoder: Groups failures by what they look like. Of a table: says what the pictures show, for rows without words, e.g. world:encoder.
         llm: A language model that proposes and rewords captions, e.g. chat:openai/… Of a table: a language model that reads rows and proposes conditions, e.g. chat:openai/…
         propose: Who proposes what to test: rules, llm or both; without --llm it is the rules.
-        from_images: Pictures to begin with, such as failures from elsewhere.
-        tags: What an encoder may see in photographs without captions: a word or a phrase a line. Of a table: what the encoder may say: a word or a phrase a line; by default a list of ours.
-        sentences: At most so many sentences in a caption. Of a table: at most so many things said together.
-        edits: Counterfactual edits measured of each finding.
+        from_images: Pictures to start from, such as failures seen elsewhere.
+        tags: What an encoder may see in photographs without captions: one word or phrase per line. Of a table: what the encoder may say: one word or phrase per line; by default a built-in list.
+        sentences: The most sentences that one caption may have. Of a table: the most conditions that one finding may combine.
+        edits: How many edits of each finding to measure (denied, another colour, …).
         order: How findings are listed: by weight (impact × excess), rate or impact.
         seed: The same seed gives the same run.
         budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
         fdr: Bound on the expected share of false findings, between 0 and 1.
-        certify: Draw on until nothing else that was tried can fail above this rate, e.g. 0.08.
+        certify: Keep drawing until nothing else that was tried can fail more often than this, e.g. 0.08.
         prediction: Of a table: the column with the model's answers.
         score: Of a table: the column that says how sure the model was, from 0 to 1.
         image: Of a table: the column with the paths of pictures.
         text: Of a table: a column of captions or other words; may be repeated.
         group: Of a table: rows with the same value belong together, such as those of one patient.
-        id: Of a table: the column that says which input a row is of.
-        relabelled: Of a table: the column with other answers that are right too.
-        failed: Of a table: what a failure is, where it is not a wrong answer, e.g. 'loss > 2'.
-        ignore: Of a table: a column of which nothing is to be said; may be repeated.
-        at_once: Of a table: a table of more rows is read bit by bit: a sample suggests, all others test.
-        sample: Of a table: so many rows of such a table suggest.
-        out: The run's folder, new or empty; by default one below runs/.
+        id: Of a table: the column that identifies the input of a row.
+        relabelled: Of a table: the column with further answers that are also right.
+        failed: Of a table: what counts as a failure if not a wrong answer, e.g. 'loss > 2'.
+        ignore: Of a table: a column to leave out; may be repeated.
+        at_once: Of a table: a table with more rows is read in pieces: a sample suggests, all other rows test.
+        sample: Of a table: how many rows of such a table are sampled to suggest weak spots.
+        out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
-        executor: Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
+        executor: Where the work is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
         watch: Who is told of the progress.
 
     Returns:
@@ -155,22 +155,22 @@ def table(
         image: The column with the paths of pictures.
         text: A column of captions or other words; may be repeated.
         group: Rows with the same value belong together, such as those of one patient.
-        id: The column that says which input a row is of.
-        relabelled: The column with other answers that are right too.
-        failed: What a failure is, where it is not a wrong answer, e.g. 'loss > 2'.
-        ignore: A column of which nothing is to be said; may be repeated.
+        id: The column that identifies the input of a row.
+        relabelled: The column with further answers that are also right.
+        failed: What counts as a failure if not a wrong answer, e.g. 'loss > 2'.
+        ignore: A column to leave out; may be repeated.
         encoder: Says what the pictures show, for rows without words, e.g. world:encoder.
-        tags: What the encoder may say: a word or a phrase a line; by default a list of ours.
+        tags: What the encoder may say: one word or phrase per line; by default a built-in list.
         llm: A language model that reads rows and proposes conditions, e.g. chat:openai/…
         propose: Who proposes what to test: rules, llm or both; without --llm it is the rules.
-        sentences: At most so many things said together.
-        at_once: A table of more rows is read bit by bit: a sample suggests, all others test.
-        sample: So many rows of such a table suggest.
+        sentences: The most conditions that one finding may combine.
+        at_once: A table with more rows is read in pieces: a sample suggests, all other rows test.
+        sample: How many rows of such a table are sampled to suggest weak spots.
         seed: The same seed gives the same run.
         fdr: Bound on the expected share of false findings, between 0 and 1.
-        out: The run's folder, new or empty; by default one below runs/.
+        out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
-        executor: Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
+        executor: Where the work is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
         watch: Who is told of the progress.
 
     Returns:
@@ -212,27 +212,27 @@ def mine(
 
     Args:
         encoder: The encoder under test, e.g. world:encoder (see: weakspot list models).
-        reference: Another encoder, which tells apart what the first should.
+        reference: A second encoder, which tells apart what the first one should.
         corpus: A file (one text a line), coco:FILE, snli:DIR, npz:FILE, world, datasets:NAME.
-        pairs: Pairs of the corpus in the mined list.
-        steer: What failures should matter for, e.g. "self-driving cars".
+        pairs: How many pairs to mine from the corpus.
+        steer: The topic that failures should matter to, e.g. "self-driving cars".
         llm: A language model that names failures and writes pairs: chat:…
-        validity: Says whether two texts differ: rules, world, hf:NLI-MODEL, chat:MODEL, python:…, or none.
+        validity: Decides whether two texts differ: rules, world, hf:NLI-MODEL, chat:MODEL, python:…, or none.
         threshold: Alike is above this (published: 0.9); calibrated by default.
         gap: With --threshold: the reference must be lower by more than this.
         calibrate: Share of random pairs that are less alike than a mined one; 0.9999.
-        texts: Read so many different texts of the corpus.
+        texts: How many different texts to read from the corpus.
         noise: Phrases whose texts are left out, in place of the built-in list.
         passes: How often the language model reads the pairs.
-        written: New pairs it is asked for, per failure and stage.
+        written: How many new pairs the language model writes per failure and stage.
         images: Captioned images: is each nearer its caption than an edited one?
         downstream: A text-to-image source that draws both texts of failing pairs.
         matcher: Says which text a drawn picture shows (with --downstream).
         budget: Any of pairs, tokens, dollars, seconds; e.g. pairs=20k,seconds=600.
         seed: The same seed gives the same run.
         fdr: Bound on the expected share of false findings, between 0 and 1.
-        cache: Where embeddings are kept; by default in the user's cache.
-        out: The run's folder, new or empty; by default one below runs/.
+        cache: Where embeddings are kept; by default in your cache folder.
+        out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         watch: Who is told of the progress.
 
@@ -284,20 +284,20 @@ def map(
         documents: Texts with summaries: .jsonl, or a folder; by default twenty that come with weakspot.
         search: auto, thompson, ucb, gp, tpe, dqn, ppo, dqn-micro, ppo-micro, random, exhaustive.
         judge: What a failure is, e.g. discrepancy?measure=doubt&epsilon=0.9.
-        source: Draws the cells in place of the task's own source.
-        above: Cells that fail at least so often are modes; by default what is far above the rest.
+        source: Draws the cells instead of the task's own source.
+        above: Cells that fail at least this often are modes; by default, those far above the rest.
         labels_file: Names and parents of labels, as CSV, JSON or text.
         label: Of a table: the column with the right answers.
         prediction: Of a table: the column with the model's answers.
-        failed: Of a table: what a failure is, where no answer differs, e.g. 'loss > 2'.
-        group: Of a table: the column of what belongs together and is never split, e.g. patient.
+        failed: Of a table: what counts as a failure if not a wrong answer, e.g. 'loss > 2'.
+        group: Of a table: the column whose groups are never split, e.g. patient.
         parts: Shares of the inputs, e.g. discovery=0.4,confirmation=0.1,repair=0.25,verification=0.25.
         budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
         fdr: Bound on the expected share of false findings, between 0 and 1.
         seed: The same seed gives the same run.
-        out: The run's folder, new or empty; by default one below runs/.
+        out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
-        executor: Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
+        executor: Where the work is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
         watch: Who is told of the progress.
 
     Returns:
@@ -339,18 +339,18 @@ def ask(
         contrast: Ask the harmful counterparts too, which should be refused.
         system: A system prompt: none, helpful, scrutiny, safety or a text file. Several are compared.
         stages: Ask refused questions again with help, to see why they were refused.
-        vet: A chat model that says of each harmless question whether it is so; rates are shown without those it doubts, too.
+        vet: A chat model that checks whether each harmless question is harmless; rates are also shown without those it doubts.
         repeats: How often each question is asked.
-        limit: At most so many benign questions, spread over the benchmark.
+        limit: The most harmless questions to ask, spread over the benchmark.
         budget: Any of calls, tokens, dollars, seconds; e.g. dollars=5,calls=1000.
         seed: The same seed gives the same run.
-        fdr: Bound on the share of slices, or of descriptions, wrongly called worse.
-        scenarios: Instead of a benchmark: have new questions written, at most so many, and find the kinds that are refused most.
+        fdr: Bound on the share of slices or descriptions that are wrongly called worse.
+        scenarios: Instead of a benchmark: have up to this many new questions written, and find the kinds that are refused most.
         stimulus: With --scenarios: exaggerated-risk, negated-harm, counterintuitive, or own words.
         llm: With --scenarios: the chat model that writes them.
         source: With --scenarios: draws the scenes (see: weakspot list sources).
         pool: With --scenarios: pictures of a folder, found by the scene.
-        out: The run's folder, new or empty; by default one below runs/.
+        out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         watch: Who is told of the progress.
 
@@ -389,21 +389,21 @@ def repair(
 
     Args:
         run: The folder of a map, a hunt or a mine.
-        modes: Its modes (of hunt, mine: findings), e.g. 1,3; or preferred.
+        modes: Which modes to repair (of hunt or mine: which findings), e.g. 1,3; or preferred.
         method: full, last-layer, lora; data writes only the data set to train on.
-        target: The model, if it is not to be the one of the run.
-        layer: The last layer, where it cannot be found.
-        rate: Inputs that are as the weak spots say in training, the others stay; 0 takes the method's own share (0.5, last-layer 0.35).
-        epochs: Rounds at most; 0 takes the method's own number.
+        target: The model to repair, if not that of the run.
+        layer: The name of the last layer, if it cannot be found.
+        rate: Share of training inputs that are changed as the weak spots say; 0 takes the method's own (0.5; last-layer 0.35).
+        epochs: The most rounds of training; 0 takes the method's own number.
         learning_rate: 0 takes the method's own.
-        distil: How much of the wanted answer is the model's former one.
+        distil: How much of the training target is the model's earlier answer.
         mirror: Whether a mirrored picture means the same.
-        reset_head: The last layer begins anew.
-        draws: Pairs over the whole landscape; 0 leaves it out.
-        most: Cases of each mode in the proof at most (generators: 200, slow on a CPU).
+        reset_head: Start the last layer from scratch.
+        draws: Pairs drawn over the whole landscape; 0 leaves this out.
+        most: The most cases of each mode in the proof (generators: 200; slow on a CPU).
         device: auto, cpu, cuda.
         seed: The same seed gives the same run.
-        out: The run's folder, new or empty; by default one below runs/.
+        out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         watch: Who is told of the progress.
 
@@ -440,11 +440,11 @@ def rare(
         source: What draws images from words (see: weakspot list sources).
         prompt: The plain prompt, with {label} and, if wanted, ({parent}).
         labels_file: Names and parents of labels, as CSV, JSON or text.
-        sense: Which meaning of the label, where WordNet knows several; of several labels crane=5,cat=1.
+        sense: Which meaning of the label, if WordNet has several; for several labels, e.g. crane=5,cat=1.
         words: Sentences added to the prompt, e.g. "it is on a flower."
         budget: Limits: any of images, calls, tokens, dollars, seconds; e.g. images=20k,seconds=600.
         seed: The same seed gives the same run.
-        out: The run's folder, new or empty; by default one below runs/.
+        out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         watch: Who is told of the progress.
 

@@ -53,9 +53,9 @@ def export(
         "--only-confirmed", "Leave out findings that fresh pictures did not confirm."
     ),
     draw: int = option(
-        0, "NUMBER", "Draw so many pictures per caption at most to find more; 0 takes what the run kept."
+        0, "NUMBER", "Draw up to this many pictures per caption to find more; 0 uses what the run kept."
     ),
-    budget: str = option("images=20000", "LIMITS", "Limits of the drawing, e.g. images=20k,seconds=600."),
+    budget: str = option("images=20000", "LIMITS", "Limits on drawing, e.g. images=20k,seconds=600."),
     licence: str = option("not stated", "TEXT", "The licence of the pictures, for the data card."),
     as_json: AsJson = False,
 ) -> int:
@@ -154,12 +154,12 @@ def transfer(
         "Another source, besides the run's own: another generator, a folder of photographs.",
         "--source",
     ),
-    n: int = option(256, "NUMBER", "Fresh pictures of each caption and source.", "--n"),
+    n: int = option(256, "NUMBER", "How many fresh pictures per caption and source.", "--n"),
     budget: str | None = option(None, "LIMITS", "Limits, e.g. images=2000,seconds=600; none by default."),
     same: list[str] | None = option(
         None,
         "LABEL=LABEL,…",
-        "Labels of other models that are as right as the hunted one: 'fly=house fly,horse fly'.",
+        "Labels of other models that count as the hunted one: 'fly=house fly,horse fly'.",
     ),
     as_json: AsJson = False,
 ) -> int:
@@ -278,10 +278,10 @@ def try_(
         "WORDS", "Sentences to add to the baseline's words, or a whole prompt: 'it is on a red flower.'"
     ),
     label: str | None = option(
-        None, "LABEL", "Whose baseline, where the hunt has several labels.", "--label"
+        None, "LABEL", "Which label's baseline to use, if the hunt has several labels.", "--label"
     ),
-    n: int | None = option(None, "NUMBER", "At most so many new images; 256 without a budget.", "--n"),
-    budget: str | None = option(None, "LIMITS", "Limits on what is new, e.g. images=1000,seconds=60."),
+    n: int | None = option(None, "NUMBER", "The most new images to draw; 256 without a budget.", "--n"),
+    budget: str | None = option(None, "LIMITS", "Limits on new work, e.g. images=1000,seconds=60."),
     as_json: AsJson = False,
 ) -> int:
     """Measure your own words: do they trouble the model more than the baseline of a hunt does?

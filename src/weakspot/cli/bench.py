@@ -33,9 +33,12 @@ PACE = 10.0
 
 @app.command("planted", short_help="Hunts of planted failures, ours and others' side by side.")
 def planted(
-    worlds: int = option(40, "NUMBER", "Classifiers with planted failures."),
+    worlds: int = option(40, "NUMBER", "How many classifiers with planted failures."),
     retrained: int = option(
-        2, "NUMBER", "Trained classifiers with measured weak spots; they look at pictures: minutes each."
+        2,
+        "NUMBER",
+        "How many trained classifiers with measured weak spots; they look at "
+        "pictures, so each takes minutes.",
     ),
     seed: int = option(0, "NUMBER", "The same seed gives the same figures."),
     budget: int = option(20_000, "IMAGES", "Images that each method may spend on a world."),
@@ -107,9 +110,9 @@ def _lines(outcome: BenchResult) -> list[str]:
     "real", short_help="Planted and real failures of real photographs, ours and others' side by side."
 )
 def real(
-    folder: Path = argument("FOLDER", "Where the data are; without them it says what is needed."),
-    quick: bool = flag("--quick", "A few tables of each kind only."),
-    tables: int = option(0, "NUMBER", "So many of the tables with planted failures; 0 means all."),
+    folder: Path = argument("FOLDER", "Where the data are; without them, the command says what is needed."),
+    quick: bool = flag("--quick", "Only a few tables of each kind."),
+    tables: int = option(0, "NUMBER", "How many tables with planted failures; 0 means all."),
     methods: str = option("", "NAMES", "Methods to compare, with commas; by default all but llm and both."),
     llm: str = option("", "MODEL", _LLM),
     parts: str = option(
@@ -118,7 +121,7 @@ def real(
     design: str = option(
         "test",
         "NAME",
-        "Which plantings: test, third, or tune, which are there to develop methods on.",
+        "Which plantings: test, third, or tune (for developing methods).",
     ),
     seed: int = option(0, "NUMBER", "The same seed gives the same figures."),
     as_json: AsJson = False,

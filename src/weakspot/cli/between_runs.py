@@ -66,7 +66,7 @@ def report(
 
 #: What tables need that runs know of themselves.
 By: Final = option(None, "COLUMN", "Of tables: compare each category of this column too; repeatable.", "--by")
-Id: Final = option("", "COLUMN", "Of tables: which column says which case a row is.", "--id")
+Id: Final = option("", "COLUMN", "Of tables: the column that identifies a case.", "--id")
 Label: Final = option("", "COLUMN", "Of tables: the column with the right answer.", "--label")
 Prediction: Final = option("", "COLUMN", "Of tables: the column with the model's answer.", "--prediction")
 Failed: Final = option("", "EXPRESSION", "Of tables: what a failure is, e.g. 'loss > 2'.", "--failed")
@@ -108,7 +108,7 @@ def compare(
     markdown: Path | None = option(None, "FILE", "Write the comparison as Markdown, too."),
     as_json: bool = flag("--json", "Print the comparison as JSON."),
 ) -> int:
-    """Set two runs, tables or logs against each other: what is new, gone, worse, better.
+    """Compare two runs, tables or logs: what is new, gone, worse, better.
 
     Cases that both runs drew (same words, seed and source; the same item of a benchmark) are compared in
     pairs; others as separate samples, and the output says so and why. Tables and logs are paired by id. A
@@ -208,7 +208,7 @@ def gate(
     against: Path | None = option(
         None,
         "RUN",
-        "A run of the same study, e.g. of the released model; of a table another, of the same data.",
+        "A run of the same study, e.g. of the released model; for a table, another table of the same data.",
     ),
     max_rate: float | None = option(None, "SHARE", "Limit on the overall failure rates, e.g. 0.05."),
     max_part_rate: float | None = option(
@@ -216,16 +216,20 @@ def gate(
     ),
     max_findings: int | None = option(None, "NUMBER", "Limit on the number of confirmed findings."),
     certified: float | None = option(
-        None, "SHARE", "Pass only if nothing else that the run tried can fail above this, e.g. 0.08."
+        None,
+        "SHARE",
+        "Pass only if nothing else that the run tried can fail more often than this, e.g. 0.08.",
     ),
     max_increase: float | None = option(
         None, "SHARE", "With --against: limit on every increase; 0 if not given."
     ),
     strict: bool = flag("--strict", "Fail unless the upper end of every interval is within its limit."),
     only: list[str] | None = option(
-        None, "WORDS", "Look only at what has these words, * for anything; repeatable."
+        None, "WORDS", "Look only at names with these words, * for anything; repeatable."
     ),
-    max_errors: float = option(0.1, "SHARE", "With more trials that ended in an error, nothing is decided."),
+    max_errors: float = option(
+        0.1, "SHARE", "If a larger share of trials ended in an error, nothing is decided."
+    ),
     by: list[str] | None = By,
     id: str = Id,
     label: str = Label,
@@ -236,7 +240,7 @@ def gate(
     ),
     as_json: bool = flag("--json", "Print the verdict as JSON."),
 ) -> int:
-    """Say by the exit code whether a run or a table keeps its limits: 0 it does, 1 it does not, 2 unknown.
+    """Say by exit code whether a run or a table stays within its limits: 0 it does, 1 it does not, 2 unknown.
 
     Limits are held against intervals. By default a run fails only if that is shown: the lower end of an
     interval is above its limit. With --strict it fails unless the contrary is shown: the upper end must be

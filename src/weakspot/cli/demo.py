@@ -30,7 +30,7 @@ WORDS: Final = {
 
 
 def demo(
-    out: Path | None = option(None, "FOLDER", "Folder for the demo's runs; by default below runs/."),
+    out: Path | None = option(None, "FOLDER", "Folder for the demo's runs; by default in runs/."),
     seed: int = option(7, "NUMBER", "The same seed gives the same demo."),
     budget: str = option("images=12000", "LIMITS", "Limits of each hunt."),
 ) -> int:

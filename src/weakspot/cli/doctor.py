@@ -41,10 +41,12 @@ KEYS: Final = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "HF_TOKE
 
 def doctor(
     model: str | None = argument("[MODEL]", "Load this model, and check and measure it.", default=None),
-    images: str | None = option(None, "FOLDER", "Pictures with known labels: is the order of labels right?"),
+    images: str | None = option(
+        None, "FOLDER", "Pictures with known labels, to check that the labels are in the right order."
+    ),
     as_json: bool = flag("--json", "Print as JSON."),
 ) -> int:
-    """Say what is installed, and test the whole loop for a few seconds; or load one model and check it.
+    """Show what is installed, and test the whole loop for a few seconds; or load one model and check it.
 
     A model is checked against the contract of its port: answers in order, probabilities, rows of length 1,
     pictures that follow from their seed. Its speed and memory are told. Exit code 1: something is wrong.

@@ -45,7 +45,7 @@ def flag(name: str, help: str) -> Any:
 
 #: The flags that the studies' commands share.
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be sent where and what it may cost; send nothing.")
+    bool, typer.Option("--dry-run", help="Show what would be sent where, and what it may cost; send nothing.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; progress goes to stderr.")]
 

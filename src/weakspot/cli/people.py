@@ -38,18 +38,18 @@ def label(
     run: Path = RUN,
     task: str | None = TASK,
     questions: bool = flag("--questions", "Of ask: label whether the questions themselves are harmless."),
-    items: int = option(200, "NUMBER", "Items at most, where a sample is drawn.", "--items", min=1),
+    items: int = option(200, "NUMBER", "The most items, if a sample is drawn.", "--items", min=1),
     aspect: list[str] | None = option(
         None, "NAME", "Of images: shows, quality, bias. May be repeated.", "--aspect"
     ),
     annotator: list[str] | None = option(
         None,
         "NAME",
-        "Who may label; by default anybody. Each gets a link that fixes the name. May be repeated.",
+        "Who may label; anybody by default. Each gets a link that fixes the name. May be repeated.",
         "--annotator",
     ),
     overlap: float = option(
-        1.0, "SHARE", "Share of items that all annotators get; the rest is split.", min=0, max=1
+        1.0, "SHARE", "Share of items that every annotator gets; the rest is split among them.", min=0, max=1
     ),
     host: str = HOST,
     port: int | None = PORT,
@@ -220,7 +220,7 @@ def _agreement(one: Mapping[str, Any]) -> str:
 
 def prefer(
     run: Path = argument("RUN", "The folder of a map."),
-    modes: str | None = option(None, "NUMBERS", "The modes that are to be repaired, e.g. 1,3."),
+    modes: str | None = option(None, "NUMBERS", "The modes to repair, e.g. 1,3."),
     worse: list[str] | None = option(
         None, "PAIR", 'One mode is worse than another, e.g. --worse "2>1". May be repeated.'
     ),
@@ -320,7 +320,7 @@ def check(
     ),
     by: str = option("", "COLUMN", "Group by this column; by model otherwise."),
     leave_one_out: bool = flag(
-        "--leave-one-out", "Train the embedded judge anew for each group, on the others."
+        "--leave-one-out", "For each group, train the embedded judge anew on the others."
     ),
     as_json: bool = flag("--json", "Print as JSON."),
 ) -> int:

@@ -17,7 +17,7 @@ from weakspot.core import WeakspotError
 from weakspot.report.format import clean, plural
 
 FILE: Any = argument("FILE", "A study in YAML (see: weakspot init).")
-CHANGES: Any = option(None, "KEY=VALUE", "In place of what the file says; may be repeated.", "--set")
+CHANGES: Any = option(None, "KEY=VALUE", "Override a setting of the file; may be repeated.", "--set")
 
 
 def init(
@@ -25,7 +25,7 @@ def init(
     schema: Path | None = option(
         None,
         "FILE",
-        "Also write a JSON Schema, and name it in the YAML: editors then complete and check it.",
+        "Also write a JSON Schema and name it in the YAML, so that editors complete and check it.",
         "--schema",
     ),
 ) -> int:
@@ -86,7 +86,7 @@ def _value(value: Any) -> str:
 def validate(
     file: Path = FILE,
     changes: list[str] | None = CHANGES,
-    load: bool = flag("--load", "Load the models, too, and see whether they fit; may download them."),
+    load: bool = flag("--load", "Also load the models and check that they fit; this may download them."),
     as_json: bool = flag("--json", "Print the problems as JSON."),
 ) -> int:
     """Check a study's file: keys, types, names of models, libraries, files, the budget, what cannot be meant.
@@ -121,7 +121,7 @@ def validate(
 def run(
     file: Path = FILE,
     changes: list[str] | None = CHANGES,
-    out: Path | None = option(None, "FOLDER", "The run's folder, in place of what the file says."),
+    out: Path | None = option(None, "FOLDER", "The run's folder, instead of the file's."),
     as_json: AsJson = False,
 ) -> int:
     """Run a study from its file: the same run as with the same flags.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 HOST: Any = option("127.0.0.1", "ADDRESS", "Listen here instead of on this machine only.")
-PORT: Any = option(None, "NUMBER", "By default 8642, or any that is free.", min=0, max=65535)
+PORT: Any = option(None, "NUMBER", "By default 8642, or any free one.", min=0, max=65535)
 OPEN: Any = flag("--open", "Open the page in the browser.")
 
 

@@ -235,7 +235,7 @@ LabelsFileOption = Annotated[
 SenseOption = Annotated[
     str | None,
     Option(
-        "Which meaning of the label, where WordNet knows several; of several labels crane=5,cat=1.", "SENSE"
+        "Which meaning of the label, if WordNet has several; for several labels, e.g. crane=5,cat=1.", "SENSE"
     ),
 ]
 
@@ -244,10 +244,10 @@ SenseOption = Annotated[
 LabelColumnOption = Annotated[str, Option("Of a table: the column with the right answers.", "COLUMN")]
 PredictionColumnOption = Annotated[str, Option("Of a table: the column with the model's answers.", "COLUMN")]
 GroupColumnOption = Annotated[
-    str, Option("Of a table: the column of what belongs together and is never split, e.g. patient.", "COLUMN")
+    str, Option("Of a table: the column whose groups are never split, e.g. patient.", "COLUMN")
 ]
 FailedOption = Annotated[
-    str, Option("Of a table: what a failure is, where no answer differs, e.g. 'loss > 2'.", "EXPRESSION")
+    str, Option("Of a table: what counts as a failure if not a wrong answer, e.g. 'loss > 2'.", "EXPRESSION")
 ]
 
 
@@ -256,7 +256,9 @@ class _Frame(StudySettings):
 
     out: Annotated[
         Path | None,
-        Option("The run's folder, new or empty; by default one below runs/.", "FOLDER", names="new folder"),
+        Option(
+            "The run's folder, new or empty; by default a new one in runs/.", "FOLDER", names="new folder"
+        ),
     ] = None
     blobs: Annotated[
         str | None,
@@ -269,7 +271,7 @@ class _Frame(StudySettings):
     executor: Annotated[
         str,
         Option(
-            "Where it is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
+            "Where the work is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.",
             "EXECUTOR",
             names="executor",
         ),

@@ -33,7 +33,7 @@ class RepairTask(Protocol):
         rate: Share of the inputs that are as the weak spots say in training.
         epochs: Rounds at most; 0 for the method's own number.
         learning_rate: 0 for the method's own.
-        distil: How much of the wanted answer is the model's former one.
+        distil: How much of the training target is the model's earlier answer.
         most: Cases of each weak spot in the proof at most.
         here: The directory from which relative paths in the run's settings are meant.
     """

@@ -73,13 +73,13 @@ class AskSettings(StudySettings):
     vet: Annotated[
         str | None,
         _model(
-            "A chat model that says of each harmless question whether it is so; rates are shown without "
-            "those it doubts, too.",
+            "A chat model that checks whether each harmless question is harmless; rates are also shown "
+            "without those it doubts.",
             port="LanguageModel",
         ),
     ] = None
     repeats: Annotated[int, Option("How often each question is asked.")] = 1
-    limit: Annotated[int | None, Option("At most so many benign questions, spread over the benchmark.")] = (
+    limit: Annotated[int | None, Option("The most harmless questions to ask, spread over the benchmark.")] = (
         None
     )
     budget: Annotated[
@@ -88,12 +88,13 @@ class AskSettings(StudySettings):
     ] = "calls=20000"
     seed: SeedOption = 0
     fdr: Annotated[
-        FdrOption, Option("Bound on the share of slices, or of descriptions, wrongly called worse.", "SHARE")
+        FdrOption,
+        Option("Bound on the share of slices or descriptions that are wrongly called worse.", "SHARE"),
     ] = 0.05
     scenarios: Annotated[
         int | None,
         Option(
-            "Instead of a benchmark: have new questions written, at most so many, and find the kinds that "
+            "Instead of a benchmark: have up to this many new questions written, and find the kinds that "
             "are refused most."
         ),
     ] = None

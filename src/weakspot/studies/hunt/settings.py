@@ -38,7 +38,7 @@ class HuntSettings(LabelSettings):
     labels: Annotated[
         str | tuple[str, ...],
         Option(
-            "Several labels with one budget: all, a list with commas, or a file with one a line.", "WHICH"
+            "Several labels with one budget: all, a list with commas, or a file with one per line.", "WHICH"
         ),
     ] = ""
     judge: Annotated[
@@ -59,7 +59,7 @@ class HuntSettings(LabelSettings):
     ] = ()
     captioner: Annotated[
         str | None,
-        _model("Says what is in pictures, where the source does not know.", port="Captioner | Target"),
+        _model("Describes pictures when the source does not know what it drew.", port="Captioner | Target"),
     ] = None
     encoder: Annotated[str | None, _model("Groups failures by what they look like.", port="Encoder")] = None
     llm: Annotated[
@@ -69,18 +69,20 @@ class HuntSettings(LabelSettings):
     propose: ProposeOption = "both"
     from_images: Annotated[
         str | None,
-        Option("Pictures to begin with, such as failures from elsewhere.", "FOLDER", names="folder"),
+        Option("Pictures to start from, such as failures seen elsewhere.", "FOLDER", names="folder"),
     ] = None
     tags: Annotated[
         str | None,
         Option(
-            "What an encoder may see in photographs without captions: a word or a phrase a line.",
+            "What an encoder may see in photographs without captions: one word or phrase per line.",
             "FILE",
             names="file",
         ),
     ] = None
-    sentences: Annotated[int, Option("At most so many sentences in a caption.")] = 3
-    edits: Annotated[int, Option("Counterfactual edits measured of each finding.")] = 4
+    sentences: Annotated[int, Option("The most sentences that one caption may have.")] = 3
+    edits: Annotated[
+        int, Option("How many edits of each finding to measure (denied, another colour, …).")
+    ] = 4
     order: Annotated[
         str, Option("How findings are listed: by weight (impact × excess), rate or impact.", "HOW")
     ] = "weight"
@@ -89,7 +91,10 @@ class HuntSettings(LabelSettings):
     fdr: FdrOption = 0.05
     certify: Annotated[
         float | None,
-        Option("Draw on until nothing else that was tried can fail above this rate, e.g. 0.08.", "SHARE"),
+        Option(
+            "Keep drawing until nothing else that was tried can fail more often than this, e.g. 0.08.",
+            "SHARE",
+        ),
     ] = None
 
     @property

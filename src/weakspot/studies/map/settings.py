@@ -163,12 +163,14 @@ class MapSettings(StudySettings):
     ] = "discrepancy"
     source: Annotated[
         str | None,
-        Option("Draws the cells in place of the task's own source.", "SOURCE", names="source", port="Source"),
+        Option("Draws the cells instead of the task's own source.", "SOURCE", names="source", port="Source"),
     ] = None
     above: Annotated[
         float | None,
         AfterValidator(_rate),
-        Option("Cells that fail at least so often are modes; by default what is far above the rest.", "RATE"),
+        Option(
+            "Cells that fail at least this often are modes; by default, those far above the rest.", "RATE"
+        ),
     ] = None
     labels_file: LabelsFileOption = None
     label: LabelColumnOption = ""

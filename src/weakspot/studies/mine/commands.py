@@ -101,10 +101,10 @@ def grounded(
     judge: Annotated[
         str,
         typer.Option(
-            "--judge", metavar="JUDGE", help="Leaves foils out that do not differ: rules, chat:…, hf:…"
+            "--judge", metavar="JUDGE", help="Leaves out foils that do not differ: rules, chat:…, hf:…"
         ),
     ] = "",
-    limit: Annotated[int, typer.Option(min=1, help="Captions of one change at most.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, help="The most captions to use for one change.")] = 1000,
     seed: Seed = 0,
     cache: Cache = "",
     show: Annotated[int, typer.Option(min=0, help="Failures shown for each blind spot.")] = 2,
@@ -188,7 +188,9 @@ def _held(found: Grounded, show: int) -> Iterator[str]:
 
 def images(
     encoder: Annotated[str, typer.Argument(metavar="ENCODER", help="The encoder under test.")],
-    reference: Annotated[str, typer.Option(metavar="ENCODER", help="Another one; may be for pictures only.")],
+    reference: Annotated[
+        str, typer.Option(metavar="ENCODER", help="A second encoder; it may be for pictures only.")
+    ],
     images: Annotated[Path, typer.Option(metavar="DIR", help="A folder of pictures.")],
     pairs: Annotated[int, typer.Option(min=1, help="Pairs in the list.")] = 50,
     above: Annotated[

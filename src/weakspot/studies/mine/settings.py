@@ -58,7 +58,7 @@ class MineSettings(StudySettings):
         str,
         _Encoder("The encoder under test, e.g. world:encoder (see: weakspot list models).", argument=True),
     ]
-    reference: Annotated[str, _Encoder("Another encoder, which tells apart what the first should.")]
+    reference: Annotated[str, _Encoder("A second encoder, which tells apart what the first one should.")]
     corpus: Annotated[
         str,
         Option(
@@ -68,11 +68,11 @@ class MineSettings(StudySettings):
             named=_name_of_texts,
         ),
     ]
-    pairs: Annotated[int, Option("Pairs of the corpus in the mined list.")] = 150
+    pairs: Annotated[int, Option("How many pairs to mine from the corpus.")] = 150
     steer: Annotated[
         str,
         AfterValidator(str.strip),
-        Option('What failures should matter for, e.g. "self-driving cars".', "TOPIC"),
+        Option('The topic that failures should matter to, e.g. "self-driving cars".', "TOPIC"),
     ] = ""
     llm: Annotated[
         str | None,
@@ -81,7 +81,7 @@ class MineSettings(StudySettings):
     validity: Annotated[
         str | None,
         Option(
-            "Says whether two texts differ: rules, world, hf:NLI-MODEL, chat:MODEL, python:…, or none.",
+            "Decides whether two texts differ: rules, world, hf:NLI-MODEL, chat:MODEL, python:…, or none.",
             "JUDGE",
             checked=_judge_of_differences,
             named=name_of,
@@ -97,13 +97,15 @@ class MineSettings(StudySettings):
         float | None,
         Option("Share of random pairs that are less alike than a mined one; 0.9999.", "SHARE"),
     ] = None
-    texts: Annotated[int | None, Option("Read so many different texts of the corpus.")] = None
+    texts: Annotated[int | None, Option("How many different texts to read from the corpus.")] = None
     noise: Annotated[
         str | None,
         Option("Phrases whose texts are left out, in place of the built-in list.", "FILE", names="file"),
     ] = None
     passes: Annotated[int, Option("How often the language model reads the pairs.")] = 3
-    written: Annotated[int, Option("New pairs it is asked for, per failure and stage.")] = 41
+    written: Annotated[int, Option("How many new pairs the language model writes per failure and stage.")] = (
+        41
+    )
     images: Annotated[
         str | None,
         Option("Captioned images: is each nearer its caption than an edited one?", "FOLDER", names="folder"),
@@ -129,7 +131,7 @@ class MineSettings(StudySettings):
     seed: SeedOption = 0
     fdr: FdrOption = 0.05
     cache: Annotated[
-        str | None, Option("Where embeddings are kept; by default in the user's cache.", "FOLDER|no")
+        str | None, Option("Where embeddings are kept; by default in your cache folder.", "FOLDER|no")
     ] = None
 
     @property

@@ -35,7 +35,8 @@ class RepairSettings(StudySettings):
         str, Option("The folder of a map, a hunt or a mine.", "RUN", names="folder", argument=True)
     ]
     modes: Annotated[
-        str, Option("Its modes (of hunt, mine: findings), e.g. 1,3; or preferred.", "NUMBERS")
+        str,
+        Option("Which modes to repair (of hunt or mine: which findings), e.g. 1,3; or preferred.", "NUMBERS"),
     ] = "preferred"
     method: Annotated[
         str,
@@ -44,27 +45,27 @@ class RepairSettings(StudySettings):
     ] = "full"
     target: Annotated[
         str,
-        Option("The model, if it is not to be the one of the run.", "MODEL", names="model", port="Target"),
+        Option("The model to repair, if not that of the run.", "MODEL", names="model", port="Target"),
     ] = ""
-    layer: Annotated[str, Option("The last layer, where it cannot be found.", "NAME")] = ""
+    layer: Annotated[str, Option("The name of the last layer, if it cannot be found.", "NAME")] = ""
     rate: Annotated[
         float,
         Option(
-            "Inputs that are as the weak spots say in training, the others stay; 0 takes the method's own "
-            "share (0.5, last-layer 0.35).",
+            "Share of training inputs that are changed as the weak spots say; 0 takes the method's own "
+            "(0.5; last-layer 0.35).",
             "SHARE",
         ),
     ] = 0.0
-    epochs: Annotated[int, Option("Rounds at most; 0 takes the method's own number.")] = 0
+    epochs: Annotated[int, Option("The most rounds of training; 0 takes the method's own number.")] = 0
     learning_rate: Annotated[float, Option("0 takes the method's own.")] = 0.0
-    distil: Annotated[float, Option("How much of the wanted answer is the model's former one.", "SHARE")] = (
-        1.0
-    )
+    distil: Annotated[
+        float, Option("How much of the training target is the model's earlier answer.", "SHARE")
+    ] = 1.0
     mirror: Annotated[bool, Option("Whether a mirrored picture means the same.")] = True
-    reset_head: Annotated[bool, Option("The last layer begins anew.")] = False
-    draws: Annotated[int, Option("Pairs over the whole landscape; 0 leaves it out.")] = 10_000
+    reset_head: Annotated[bool, Option("Start the last layer from scratch.")] = False
+    draws: Annotated[int, Option("Pairs drawn over the whole landscape; 0 leaves this out.")] = 10_000
     most: Annotated[
-        int, Option("Cases of each mode in the proof at most (generators: 200, slow on a CPU).")
+        int, Option("The most cases of each mode in the proof (generators: 200; slow on a CPU).")
     ] = 2_000
     device: Annotated[str, Option("auto, cpu, cuda.", "DEVICE")] = "auto"
     seed: SeedOption = 0

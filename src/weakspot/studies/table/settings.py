@@ -54,14 +54,12 @@ class TableSettings(StudySettings):
     group: Annotated[
         str, Option("Rows with the same value belong together, such as those of one patient.", _COLUMN)
     ] = ""
-    id: Annotated[str, Option("The column that says which input a row is of.", _COLUMN)] = ""
-    relabelled: Annotated[str, Option("The column with other answers that are right too.", _COLUMN)] = ""
+    id: Annotated[str, Option("The column that identifies the input of a row.", _COLUMN)] = ""
+    relabelled: Annotated[str, Option("The column with further answers that are also right.", _COLUMN)] = ""
     failed: Annotated[
-        str, Option("What a failure is, where it is not a wrong answer, e.g. 'loss > 2'.", "EXPRESSION")
+        str, Option("What counts as a failure if not a wrong answer, e.g. 'loss > 2'.", "EXPRESSION")
     ] = ""
-    ignore: Annotated[
-        tuple[str, ...], Option("A column of which nothing is to be said; may be repeated.", _COLUMN)
-    ] = ()
+    ignore: Annotated[tuple[str, ...], Option("A column to leave out; may be repeated.", _COLUMN)] = ()
     encoder: Annotated[
         str | None,
         Option(
@@ -74,7 +72,7 @@ class TableSettings(StudySettings):
     tags: Annotated[
         str | None,
         Option(
-            "What the encoder may say: a word or a phrase a line; by default a list of ours.",
+            "What the encoder may say: one word or phrase per line; by default a built-in list.",
             "FILE",
             names="file",
         ),
@@ -89,11 +87,14 @@ class TableSettings(StudySettings):
         ),
     ] = None
     propose: ProposeOption = "both"
-    sentences: Annotated[int, Option("At most so many things said together.")] = 3
+    sentences: Annotated[int, Option("The most conditions that one finding may combine.")] = 3
     at_once: Annotated[
-        int, Option("A table of more rows is read bit by bit: a sample suggests, all others test.", "ROWS")
+        int,
+        Option("A table with more rows is read in pieces: a sample suggests, all other rows test.", "ROWS"),
     ] = 1_000_000
-    sample: Annotated[int, Option("So many rows of such a table suggest.", "ROWS")] = 300_000
+    sample: Annotated[
+        int, Option("How many rows of such a table are sampled to suggest weak spots.", "ROWS")
+    ] = 300_000
     seed: SeedOption = 0
     fdr: FdrOption = 0.05
 
