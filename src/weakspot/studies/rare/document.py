@@ -173,9 +173,9 @@ class RareDocument(Document):
 def _bound(result: RareResult) -> str:
     bare = result.independent
     return (
-        f"By the {show.count(bare.n)} independent draws alone, of which {show.count(bare.failures)} failed, the "
-        f"failure happens at most {size(result.ceiling)} of the time. This bound also covers failures that "
-        "splitting cannot reach: pictures of which the model is very sure."
+        f"By the {show.count(bare.n)} independent draws alone, of which {show.count(bare.failures)} "
+        f"failed, the failure happens at most {size(result.ceiling)} of the time. This bound also covers "
+        "failures that splitting cannot reach: pictures of which the model is very sure."
     )
 
 
