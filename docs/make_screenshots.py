@@ -1,7 +1,8 @@
 """Make the screenshots of the pages: `make screenshots`. Needs Chromium and playwright; takes some minutes.
 
-Runs of the drawn world are made first, in a folder that is kept if it is named: one of each study, a table,
-two hunts that differ in the model, a map that waits for people, and pictures drawn for pairs of prompts.
+`--only reports` makes those of the reports alone. Runs of the drawn world are made first, in a folder that is
+kept if it is named: one of each study, a table, two hunts that differ in the model, a map that waits for people,
+and pictures drawn for pairs of prompts.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ RUNS = {
     "--seed 7",
     "ask": "ask world:guide --benchmark world:questions --contrast --seed 7",
     "rare": "rare world:classifier --label crab --budget images=4000 --seed 7 --words",
+    "repair": "repair map --modes 1 --epochs 4 --draws 3000",
     "pictures": "map world:renderer --task generator --space prompt-world --search exhaustive "
     "--budget images=60 --seed 7 --judge people?folder=ratings",
 }
@@ -135,8 +137,9 @@ def explore(browser: Any, runs: Path, out: Path) -> None:
 REPORTS = (
     (("table",), "table", 1000, "light", "header"),
     (("fly-seed-7",), "report", 1640, "light", "header"),
-    (("map",), "report-map", 1000, "dark", "section"),
-    (("mine",), "report-mine", 1000, "light", "section:has(.category)"),
+    (("map",), "report-map", 1000, "dark", "header"),
+    (("mine",), "report-mine", 1000, "light", "header"),
+    (("repair",), "report-repair", 1000, "light", "header"),
     (("ask",), "report-ask", 1000, "light", "header"),
     (("rare",), "report-rare", 1000, "light", "header"),
     (("fly-seed-7", "fly-vit"), "report-compared", 1000, "light", "section"),
@@ -161,6 +164,17 @@ def report(browser: Any, runs: Path, out: Path) -> None:
         page.wait_for_timeout(1_000)
         shoot(page, picture, out)
         page.close()
+    for scheme, picture in (("light", "report-phone"), ("dark", "report-phone-dark")):
+        phone(browser, runs / "fly-seed-7", out, scheme, picture)
+
+
+def phone(browser: Any, run: Path, out: Path, scheme: Any, picture: str) -> None:
+    """The first findings of a report on a narrow screen."""
+    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page.goto((run / "report.html").as_uri())
+    page.evaluate("scrollTo(0, document.querySelector('.ranking').offsetTop - 90)")
+    shoot(page, picture, out)
+    page.close()
 
 
 def label(browser: Any, runs: Path, out: Path) -> None:
@@ -184,6 +198,7 @@ def main() -> None:
     """Make runs, serve them, look at them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=Path, help="a folder for the runs, kept and used again")
+    parser.add_argument("--only", choices=("reports", "pages"), help="some of the pictures")
     parser.add_argument("--out", type=Path, default=IMAGES, help="where pictures go")
     args = parser.parse_args()
     path = shutil.which("chromium")
@@ -196,9 +211,11 @@ def main() -> None:
         runs = (args.runs or Path(temporary, "runs")).resolve()
         make_runs(runs)
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        explore(browser, runs, args.out)
-        label(browser, runs, args.out)
-        report(browser, runs, args.out)
+        if args.only != "reports":
+            explore(browser, runs, args.out)
+            label(browser, runs, args.out)
+        if args.only != "pages":
+            report(browser, runs, args.out)
         browser.close()
 
 
