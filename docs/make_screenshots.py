@@ -1,8 +1,8 @@
 """Make the screenshots of the pages: `make screenshots`. Needs Chromium and playwright; takes some minutes.
 
 `--only reports` makes those of the reports alone. Runs of the drawn world are made first, in a folder that is
-kept if it is named: one of each study, a table, two hunts that differ in the model, a map that waits for people,
-and pictures drawn for pairs of prompts.
+kept if it is named: one of each study, a table, two hunts that differ in the model, a map that waits for
+people, and pictures drawn for pairs of prompts.
 """
 
 from __future__ import annotations

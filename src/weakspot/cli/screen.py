@@ -28,8 +28,8 @@ _MARK: Final = {
     State.OPEN: ("·", "dim"),
     State.AHEAD: ("▲", "yellow"),
     State.BEHIND: ("▽", "dim"),
-    State.CONFIRMED: ("●", "bold green"),
-    State.UNDRAWN: ("✗", "red"),
+    State.CONFIRMED: ("●", "bold red"),
+    State.UNDRAWN: ("✗", "dim"),
 }
 
 
