@@ -18,7 +18,7 @@ from weakspot.cli import after_hunt, between_runs
 from weakspot.core import Finding, Hypothesis, Rate
 from weakspot.report.format import grid
 from weakspot.store import Run
-from weakspot.study.reports import document_of
+from weakspot.study.reports import document_of, html, markdown
 
 WIDTHS = (80, 100, 120)
 LONG = "it is half hidden. it is behind a very tall wooden fence. the background is a living room."
@@ -113,3 +113,17 @@ def test_what_decides_is_never_dropped() -> None:
 def test_a_leaderboard_keeps_its_p_values() -> None:
     table = boards.table([])
     assert any("above" in name for name in table.head)
+
+
+@pytest.mark.parametrize("study", [study for study in STUDIES if study != "ask"])
+def test_every_report_has_the_same_order(study: str, runs: dict[str, Path]) -> None:
+    """What was found, what was not, how it was measured, how to run it again: on the page and in Markdown."""
+    with Run.read(runs[study]) as run:
+        page, text = html(run), markdown(run)
+    for titles in (re.findall(r"<h2[^>]*>([^<]+)</h2>", page), re.findall(r"^## (.+)$", text, re.MULTILINE)):
+        last = [titles.index(title) for title in ("What was looked at and not found", "How it was measured")]
+        assert 0 < last[0] < last[1]
+    assert page.index("How it was measured</h2>") < page.index("How to run it again")
+    if study != "rare":  # which has one finding, told by its pictures
+        first = page.partition("<h2")[2].partition("<h2")[0]
+        assert "three that fail" in first or "texts-below" in first or "None was confirmed" in first

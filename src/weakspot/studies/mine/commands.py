@@ -82,7 +82,7 @@ def _categorised(
 ) -> Iterator[str]:
     wide = columns()
     for row, one in list(zip(read.rows, found, strict=True))[:show]:
-        yield from wrapped(f"{row.line:>6}", f"{one.category.value}: {one.reason}", wide, room=8)
+        yield from wrapped(f"{row.line:>6}  {one.category.value:<21}", one.reason, wide, room=31)
         for text in (row.first, row.second):
             yield from wrapped("", text, wide, room=8)
     if len(found) > show > 0:
