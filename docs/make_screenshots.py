@@ -4,7 +4,8 @@ Besides the pictures that the docs' pages show there is a sheet of each page's f
 1440 pixels wide in the light and in the dark, then 390 pixels wide in both.
 
 Runs of the drawn world are made first, in a folder that is kept if it is named: one of each study, a table,
-two hunts that differ in the model, a map that waits for people, and pictures drawn for pairs of prompts.
+two hunts that differ in the model, a map that waits for people, and pictures drawn for pairs of prompts. `--only reports`
+makes those of the reports alone.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ RUNS = {
     "--seed 7",
     "ask": "ask world:guide --benchmark world:questions --contrast --seed 7",
     "rare": "rare world:classifier --label crab --budget images=4000 --seed 7 --words",
+    "repair": "repair map --modes 1 --epochs 4 --draws 3000",
     "pictures": "map world:renderer --task generator --space prompt-world --search exhaustive "
     "--budget images=60 --seed 7 --judge people?folder=ratings",
 }
@@ -140,8 +142,9 @@ def explore(browser: Any, runs: Path, out: Path) -> None:
 REPORTS = (
     (("table",), "table", 1000, "light", "header"),
     (("fly-seed-7",), "report", 1640, "light", "header"),
-    (("map",), "report-map", 1000, "dark", "section"),
-    (("mine",), "report-mine", 1000, "light", "section:has(.category)"),
+    (("map",), "report-map", 1000, "dark", "header"),
+    (("mine",), "report-mine", 1000, "light", "header"),
+    (("repair",), "report-repair", 1000, "light", "header"),
     (("ask",), "report-ask", 1000, "light", "header"),
     (("rare",), "report-rare", 1000, "light", "header"),
     (("fly-seed-7", "fly-vit"), "report-compared", 1000, "light", "section"),
@@ -240,6 +243,17 @@ def report(browser: Any, runs: Path, out: Path) -> None:
         page.wait_for_timeout(1_000)
         shoot(page, picture, out)
         page.close()
+    for scheme, picture in (("light", "report-phone"), ("dark", "report-phone-dark")):
+        phone(browser, runs / "fly-seed-7", out, scheme, picture)
+
+
+def phone(browser: Any, run: Path, out: Path, scheme: Any, picture: str) -> None:
+    """The first findings of a report on a narrow screen."""
+    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page.goto((run / "report.html").as_uri())
+    page.evaluate("scrollTo(0, document.querySelector('.ranking').offsetTop - 90)")
+    shoot(page, picture, out)
+    page.close()
 
 
 def label(browser: Any, runs: Path, out: Path) -> None:
@@ -264,6 +278,7 @@ def main() -> None:
     """Make runs, serve them, look at them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=Path, help="a folder for the runs, kept and used again")
+    parser.add_argument("--only", choices=("reports", "pages"), help="some of the pictures")
     parser.add_argument("--out", type=Path, default=IMAGES, help="where pictures go")
     parser.add_argument("--sheets", action="store_true", help="only the sheets of first screens")
     args = parser.parse_args()
@@ -278,10 +293,13 @@ def main() -> None:
         make_runs(runs)
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         if not args.sheets:
-            explore(browser, runs, args.out)
-            label(browser, runs, args.out)
-            report(browser, runs, args.out)
-        sheets(browser, runs, args.out)
+            if args.only != "reports":
+                explore(browser, runs, args.out)
+                label(browser, runs, args.out)
+            if args.only != "pages":
+                report(browser, runs, args.out)
+        if args.only is None:
+            sheets(browser, runs, args.out)
         browser.close()
 
 

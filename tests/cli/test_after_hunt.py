@@ -56,7 +56,7 @@ def test_transfer_prints_and_writes_the_matrix(over: Path, capsys: Any) -> None:
     assert lines[0] == "pictures of python:others:Varied"
     assert "pictures of python:others:Rocks" in lines
     [own, milder] = lines[5:7]
-    assert own.endswith("of 80     ▲ more than its baseline")
+    assert own.endswith("of 80  ▲ worse than its baseline")
     assert "of 80" in milder
     assert any(line.startswith("of ") and f"{MILDER} shares" in line for line in lines)
     assert lines[-2] == "trials   480 images · 2 models · 0 errors"

@@ -25,11 +25,11 @@ from weakspot.study.reports import write
 
 #: Figures that a study's report must have, by the end of their names.
 FIGURES = {
-    "hunt": ("rates", "answers", "finding-1"),
-    "mine": ("rates", "similarities"),
-    "map": ("queries", "cells", "rate-0-1-rotate-darken"),
+    "hunt": ("findings",),
+    "mine": ("similarities",),
+    "map": ("queries", "findings", "rate-0-1-rotate-darken"),
     "ask": ("trade-off", "slices"),
-    "rare": ("rate", "common"),
+    "rare": ("rate",),
 }
 
 
@@ -82,6 +82,8 @@ def test_a_report_asks_for_nothing_and_saves_its_figures(chromium: Any, study: s
     assert path.stat().st_size <= 5_000_000
     page, errors, asked = opened(chromium, path, viewport={"width": 1100, "height": 900})
     title = page.title()
+    for summary in page.locator(".slides summary").all():  # what repeats a table opens by a click
+        summary.click()
     names = page.locator("figure.plot").evaluate_all("all => all.map(f => f.dataset.name)")
     assert set(FIGURES[study]) <= set(names)
     for name in FIGURES[study]:
@@ -90,10 +92,8 @@ def test_a_report_asks_for_nothing_and_saves_its_figures(chromium: Any, study: s
         figure.hover()
         rows = check_saved(page, figure)
         assert figure.locator("svg").first.get_attribute("aria-label")
-        if name in ("rates", "common"):
+        if name == "findings":
             assert any("<img src=x onerror=alert(1)>" in cell for row in rows for cell in row)
-    if study == "map":
-        check_turned(page)
     check_clean(page, path, errors, asked)
     assert page.title() == title
     page.set_viewport_size({"width": 360, "height": 740})
@@ -116,15 +116,6 @@ def check_clean(page: Any, path: Path, errors: list[str], asked: list[str]) -> N
     assert page.locator("img[src=x]").count() == 0
     assert errors == []
     assert [url for url in asked if not url.startswith(("data:", "blob:"))] == [path.resolve().as_uri()]
-
-
-def check_turned(page: Any) -> None:
-    """The space of a map can be turned."""
-    figure = page.locator('figure.plot[data-name="cells"]')
-    before = figure.locator("svg").inner_html()
-    figure.locator("input[type=range]").first.fill("120")
-    drawn = "before => document.querySelector('figure[data-name=cells] svg').innerHTML !== before"
-    page.wait_for_function(drawn, arg=before)
 
 
 def test_several_runs_in_one_page(chromium: Any, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ _OF_ALL: Final = (
     "The rates are of everything that each run drew, the differences of the cases that both drew, so that a "
     "difference need not be that of the two rates."
 )
-_MARK: Final = {WORSE: "▲ worse", BETTER: "▼ better", UNMEASURED: "unmeasured"}
+_MARK: Final = {WORSE: "▲ worse", BETTER: "▼ better", UNMEASURED: "not tested in both"}
 
 
 def sentences(found: Compared) -> list[str]:
@@ -41,11 +41,16 @@ def sentences(found: Compared) -> list[str]:
         (found.new, "new", "confirmed in the second run alone"),
         (found.gone, "gone", "confirmed in the first run alone"),
     ):
-        if rows:
-            unmeasured = sum(row.change == UNMEASURED for row in rows)
-            other = f"; {unmeasured} of them the other run did not measure" if unmeasured else ""
-            are = "is" if len(rows) == 1 else "are"
-            told.append(f"{show.plural(len(rows), 'finding')} {are} {what} ({where}{other}): {_named(rows)}.")
+        tested = [row for row in rows if row.change != UNMEASURED]
+        untested = [row for row in rows if row.change == UNMEASURED]
+        if tested:
+            are = "is" if len(tested) == 1 else "are"
+            told.append(f"{show.plural(len(tested), 'finding')} {are} {what} ({where}): {_named(tested)}.")
+        if untested:
+            were = "was" if len(untested) == 1 else "were"
+            which = "the first" if what == "new" else "the second"
+            some = show.plural(len(untested), "finding")
+            told.append(f"{some} {were} {where} and never tested in {which}: {_named(untested)}.")
     return [*told, *found.notes]
 
 
@@ -89,6 +94,9 @@ def shown(found: Compared) -> Iterator[tuple[str, list[MeasureRow], int]]:
 
 
 def mark(row: MeasureRow) -> str:
+    """What became of a row, in a few words."""
+    if row.change == UNMEASURED and any(row.found):
+        return f"not tested in the {'first' if row.found[1] else 'second'} run"
     state = {(False, True): "new", (True, False): "gone"}.get(row.found, "")
     return ", ".join(filter(None, (state, _MARK.get(row.change, ""))))
 

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +22,17 @@ from weakspot.report.format import (
     count,
     cut,
     e_value,
+    folded,
+    grid,
     interval,
     percent,
     plural,
     rate,
     shell,
     times,
+    wrapped,
 )
+from weakspot.text import clauses
 
 if TYPE_CHECKING:
     from weakspot.after.export import Exported
@@ -125,7 +130,9 @@ def _exported(done: Exported, found: Sequence[Mapping[str, Any]], run: Path, for
     """What was exported, in lines."""
     counts = done.counts
     for one in found:
-        yield f"{count(one['pictures']):>6}  {cut(one['phrase'], columns() - 10)}"
+        first, *rest = folded(one["phrase"], columns() - 8)
+        yield f"{count(one['pictures']):>6}  {first}"
+        yield from (f"{'':>8}{text}" for text in rest)
     drawn = f" · {count(counts.drawn)} found among {count(counts.tried)} drawn" if counts.tried else ""
     yield f"{plural(len(done.records), 'misread picture')}: {count(counts.kept)} kept by the run{drawn}"
     for number, what in (
@@ -208,30 +215,32 @@ def _matrix(data: Mapping[str, Any], run: Path, wide: int) -> Iterator[str]:
     """The result in lines of at most `wide` columns."""
     from weakspot.after.transfer_matrix import cells_of, rate_of, worse
 
-    names = data["targets"]
-    width = max(len(cut(name, 40)) for name in names)
     for source in data["sources"]:
-        yield cut(f"pictures of {source}", wide)
+        yield from folded(f"pictures of {source}", wide)
         for at, row in enumerate(data["rows"]):
-            yield f"  {cut(row['phrase'], wide - 4)}"
+            yield from (f"  {line}" for line in folded(row["phrase"], wide - 2))
+            cells = []
             for cell in cells_of(data, source, at):
                 here = rate_of(cell)
-                ends = f"{percent(here.value):>7}  {interval(here.low, here.high):<14} of {count(here.n):<6}"
-                mark = "▲ more than its baseline" if worse(cell) else ""
-                yield f"    {cut(cell['target'], 40):<{width}}  {ends if here.n else '–'} {mark}".rstrip()
+                ends = interval(here.low, here.high) if here.n else ""
+                mark = "▲ worse than its baseline" if worse(cell) else ""
+                share = percent(here.value) if here.n else NONE
+                cells.append((cell["target"], share, ends, f"of {count(here.n)}", mark))
+            yield from (f"  {line}" for line in grid(("",) * 5, cells, wide - 2, texts=(0, 4)))
     for share in data["shared"]:
         if share["row"] is None:
             here = rate_of(share)
             also = f"{percent(here.value)} {interval(here.low, here.high)}" if here.n else "none to ask about"
-            yield cut(f"of {plural(here.n, 'failure')} {share['target']} shares {also}", wide)
+            yield from folded(f"of {plural(here.n, 'failure')} {share['target']} shares {also}", wide)
     if data["state"] != "finished":
-        yield cut(data["state"], wide)
+        yield from folded(data["state"], wide)
     errors = sum(error["times"] for error in data["errors"])
-    costs = (plural(data["images"], "image"), plural(len(names), "model"), plural(errors, "error"))
+    models = plural(len(data["targets"]), "model")
+    costs = (plural(data["images"], "image"), models, plural(errors, "error"))
     yield f"trials   {' · '.join(costs)}"
     for error in data["errors"][:3]:
         what = f"{count(error['times'])}× {error['what']}"
-        yield f"error    {cut(what, wide - 9)}"
+        yield from wrapped("error", what, wide)
     yield f"written  {shell([str(run / 'transfer.md')])}"
 
 
@@ -267,7 +276,7 @@ def _distances(found: Realism) -> Iterator[str]:
     if found.few:
         yield "warning  fewer pictures than features: FID is too large; trust KID, or add pictures"
     for name, why in found.skipped[:3]:
-        yield f"skipped  {cut(f'{name}: {why}', columns() - 9)}"
+        yield from wrapped("skipped", f"{name}: {why}", columns())
     if len(found.skipped) > 3:
         yield f"         and {plural(len(found.skipped) - 3, 'other file')}"
 
@@ -313,29 +322,26 @@ def try_(
 
 def _tried(found: Tried, wide: int) -> Iterator[str]:
     """The result in lines of at most `wide` columns."""
-
-    def line(name: str, text: str) -> str:
-        return f"{name:<9}{cut(text, wide - 9)}"
-
-    yield cut(found.phrase, wide)
-    yield line("failed", rate(found.rate) if found.rate.n else "nothing could be judged")
+    line = partial(wrapped, wide=wide)
+    yield from folded(clauses.title(found.phrase), wide)
+    yield from line("failed", rate(found.rate) if found.rate.n else "nothing could be judged")
     if found.unchecked is not None:
-        yield line("", f"{rate(found.unchecked)} without the second opinion")
+        yield from line("", f"{rate(found.unchecked)} without the second opinion")
     lift = times(found.lift)
-    yield line("baseline", rate(found.baseline) + (f": {lift} as often" if lift != NONE else ""))
+    yield from line("baseline", rate(found.baseline) + (f": {lift} as often" if lift != NONE else ""))
     if found.confusions:
         said = (
             f"{cut(answer, 30) or '(nothing)'} {percent(share)}" for answer, share in found.confusions[:3]
         )
-        yield line("instead", ", ".join(said))
+        yield from line("instead", ", ".join(said))
     verdict = found.verdict.value
     if found.verdict == "undecided":
         verdict = f"undecided after {plural(found.drawn, 'image')}: neither shown worse nor shown alike"
     elif found.log_evidence > 0 and "not" not in verdict:
         verdict = f"{verdict} (e-value {e_value(found.log_evidence)})"
-    yield line("verdict", verdict)
+    yield from line("verdict", verdict)
     if found.raced:
-        yield line(
+        yield from line(
             "note", "the hunt drew these words too; words it picked for failing look worse than they are"
         )
     costs = [
@@ -343,4 +349,4 @@ def _tried(found: Tried, wide: int) -> Iterator[str]:
         f"{count(found.drawn)} in all",
         plural(found.errors, "error"),
     ]
-    yield line("trials", " · ".join([*costs, *([found.limit] if found.limit else [])]))
+    yield from line("trials", " · ".join([*costs, *([found.limit] if found.limit else [])]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from weakspot.cli.flags import AsJson, argument, flag, option, show
-from weakspot.report.format import count, plural
+from weakspot.report.format import columns, count, folded, grid, plural
 
 if TYPE_CHECKING:
     from weakspot.bench.bench import BenchResult, Share, Summary
     from weakspot.bench.real.compare import RealResult
+    from weakspot.bench.real.imagenet import WordsScore
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -99,10 +100,11 @@ def _lines(outcome: BenchResult) -> list[str]:
             continue
         what = plural(number, "trained classifier" if trained else "planted world")
         lines += ["", f"{what} · up to {count(outcome.settings['budget'])} images each"]
-        lines.append(f"{'':<30}  {'recall':<20}  {'exact':<20}  {'fdr':<20}  {'images':>8}")
-        for method, s in outcome.summaries(trained=trained).items():
-            shares = "  ".join(f"{_percent(share):<20}" for share in (s.recall, s.exact, s.fdr))
-            lines.append(f"{ABOUT[method]:<30}  {shares}  {count(round(s.images)):>8}")
+        rows = [
+            (ABOUT[method], *map(_percent, (s.recall, s.exact, s.fdr)), count(round(s.images)))
+            for method, s in outcome.summaries(trained=trained).items()
+        ]
+        lines += grid(("", "recall", "exact", "fdr", "images"), rows, columns())
     return lines[1:]
 
 
@@ -172,44 +174,43 @@ def _real_lines(outcome: RealResult) -> Iterator[str]:
     if outcome.plantings:
         spots = sum(len(planting.spots) for planting in outcome.plantings)
         yield f"{plural(spots, 'planted weak spot')} in {plural(len(outcome.plantings), 'real table')}"
-        yield f"{'':<36}  {'recall':<20}  {'exact':<20}  {'fdr':<20}  {'seconds':>8}"
-        for method, summary in outcome.summaries().items():
-            yield f"{ABOUT[method]:<36}  {_shares(summary)}  {summary.seconds:>8.1f}"
+        head = ("", "recall", "exact", "fdr", "seconds")
+        rows = [
+            (ABOUT[method], *_shares(summary), f"{summary.seconds:.1f}")
+            for method, summary in outcome.summaries().items()
+        ]
         for kind in dict.fromkeys(planting.kind for planting in outcome.plantings):
-            yield f"  {kind}"
-            for method, summary in outcome.summaries(kind=kind).items():
-                yield f"    {ABOUT[method]:<32}  {_shares(summary)}"
+            summaries = outcome.summaries(kind=kind).items()
+            rows += [(f"{kind}: {ABOUT[method]}", *_shares(summary), "") for method, summary in summaries]
+        yield from grid(head, rows, columns())
         yield ""
     if outcome.null:
         yield "tables with errors independent of everything: share with any finding"
-        for method, at in outcome.null.items():
-            yield f"{ABOUT[method]:<36}  {100 * at.rate:.0f} % [{100 * at.low:.0f}, {100 * at.high:.0f}]"
+        shares = [
+            (ABOUT[method], f"{100 * at.rate:.0f} % [{100 * at.low:.0f}, {100 * at.high:.0f}]")
+            for method, at in outcome.null.items()
+        ]
+        yield from grid(("", ""), shares, columns())
         yield ""
     for table in dict.fromkeys(one.table for one in outcome.words):
-        yield f"{table} by words, one half judged by the other: of what was said, fails 10 points above usual"
-        yield f"{'':<36}  {'precision':>9}  {'explained':>9}  {'of rows':>8}  {'said':>5}  {'seconds':>8}"
-        for method in dict.fromkeys(one.method for one in outcome.words):
-            own = [one for one in outcome.words if one.table == table and one.method == method]
-            reported = sum(one.reported for one in own)
-            right = f"{100 * sum(one.right for one in own) / reported:.0f} %" if reported else "–"
-            explained, rows, said, seconds = (
-                sum(values) / len(own)
-                for values in zip(
-                    *((one.explained, one.rows, one.reported, one.seconds) for one in own), strict=True
-                )
+        about = "one half judged by the other: of what was said, fails 10 points above usual"
+        yield from folded(f"{table} by words, {about}", columns())
+        said = [
+            _in_words(
+                ABOUT[method], [one for one in outcome.words if one.table == table and one.method == method]
             )
-            yield (
-                f"{ABOUT[method]:<36}  {right:>9}  {100 * explained:>7.0f} %  {100 * rows:>6.0f} %"
-                f"  {said:>5.1f}  {seconds:>8.1f}"
-            )
+            for method in dict.fromkeys(one.method for one in outcome.words)
+        ]
+        yield from grid(("", "precision", "explained", "of rows", "said", "seconds"), said, columns())
         yield ""
     for order in outcome.factors:
-        yield (
+        yield from folded(
             f"{order.table}, factors from {plural(order.samples, 'sample')} of {count(order.rows)}: "
             f"{100 * order.covered:.0f} % of intervals cover, tau {order.agreement:.2f}, "
-            f"{100 * order.reversed:.1f} % of clear pairs reversed"
+            f"{100 * order.reversed:.1f} % of clear pairs reversed",
+            columns(),
         )
-        yield "  " + ", ".join(f"{name} {ratio:.2f}" for name, ratio in order.published)
+        yield from folded(", ".join(f"{name} {ratio:.2f}" for name, ratio in order.published), columns())
         yield ""
     if outcome.landscapes:
         yield from import_module("weakspot.bench.landscapes").lines_of(outcome.landscapes)
@@ -217,8 +218,17 @@ def _real_lines(outcome: RealResult) -> Iterator[str]:
     yield from map(str, outcome.labels)
 
 
-def _shares(summary: Summary) -> str:
-    return "  ".join(f"{_percent(share):<20}" for share in (summary.recall, summary.exact, summary.fdr))
+def _in_words(about: str, own: Sequence[WordsScore]) -> tuple[str, ...]:
+    """How well a method told the failures of a table in words."""
+    reported = sum(one.reported for one in own)
+    right = f"{100 * sum(one.right for one in own) / reported:.0f} %" if reported else "–"
+    rows = [(one.explained, one.rows, one.reported, one.seconds) for one in own]
+    explained, share, said, seconds = (sum(values) / len(own) for values in zip(*rows, strict=True))
+    return about, right, f"{100 * explained:.0f} %", f"{100 * share:.0f} %", f"{said:.1f}", f"{seconds:.1f}"
+
+
+def _shares(summary: Summary) -> tuple[str, ...]:
+    return tuple(map(_percent, (summary.recall, summary.exact, summary.fdr)))
 
 
 def _percent(share: Share) -> str:

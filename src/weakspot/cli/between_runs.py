@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakspot.cli import program
 from weakspot.cli.flags import argument, flag, option, show
 from weakspot.core import WeakspotError
-from weakspot.report.format import NONE, clean, columns, count, cut, percent, shell
+from weakspot.report.format import NONE, columns, count, folded, grid, percent, shell, wrapped
 
 if TYPE_CHECKING:
     from weakspot.after.compared import Compared
@@ -149,9 +148,9 @@ def _comparison(found: Compared, wide: int) -> Iterator[str]:
     from weakspot.after import comparison_text as words
 
     for name, side in (("first", found.first), ("second", found.second)):
-        yield f"{name:<9}{cut(_named(side.folder, side.model), wide - 9)}"
+        yield from wrapped(name, _named(side.folder, side.model), wide)
     for key, one, two in found.settings[:8]:
-        yield f"{'':<9}{cut(f'{key}: {one[:100]} → {two[:100]}', wide - 9)}"
+        yield from wrapped("", f"{key}: {one[:100]} → {two[:100]}", wide)
     most = words.scale(found.rows)
     for title, rows, more in words.shown(found):
         yield ""
@@ -168,15 +167,8 @@ def _comparison(found: Compared, wide: int) -> Iterator[str]:
             for row in rows
         ]
         head = ("first", "second", "points", "cases", "p", "", "")
-        widths = [max(len(line[i]) for line in [head, *cells]) for i in range(len(head))]
-        room = max(wide - 2 - sum(widths) - 2 * len(widths), 16)
-        room = min(room, max([len(title), *(len(cut(row.measure.words, room)) for row in rows)]))
-        for what, line in [(title, head), *zip((row.measure.words for row in rows), cells, strict=True)]:
-            numbers = "  ".join(
-                f"{cell:<{width}}" if i >= 5 else f"{cell:>{width}}"
-                for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            yield f"  {cut(what, room):<{room}}  {numbers}".rstrip()
+        rest = [(row.measure.words, *cell) for row, cell in zip(rows, cells, strict=True)]
+        yield from grid((title, *head), rest, wide, texts=(0, 6, 7))
         if more:
             yield f"  and {count(more)} more that did not change (--json has all)"
     yield ""
@@ -200,7 +192,7 @@ def _named(what: str, model: str) -> str:
 
 
 def _wrapped(text: str, wide: int) -> list[str]:
-    return textwrap.wrap(clean(text), wide, break_on_hyphens=False)
+    return folded(text, wide)
 
 
 def gate(
@@ -290,21 +282,19 @@ def _verdict(found: Gate, wide: int) -> Iterator[str]:
     from weakspot.after.gate import cells, conclusion, rule
 
     beside = f" against {found.against}" if found.against else ""
-    yield f"{'gate':<9}{cut(_named(found.run + beside, found.model), wide - 9)}"
-    rows = [(check, *cells(check)) for check in found.checks[: max(12, len(found.failed))]]
-    seen_wide = max(len(seen) for _, seen, _ in rows)
-    limit_wide = max(len(limit) for *_, limit in rows)
-    room = max(wide - seen_wide - limit_wide - 22, 20)
-    room = min(room, max(len(cut(check.words, room)) for check, *_ in rows))
-    for check, seen, limit in rows:
-        mark = "ok" if check.passed else "FAIL"
-        yield f"  {mark:<5} {cut(check.words, room):<{room}}  {seen:<{seen_wide}}  limit {limit}"
+    yield from wrapped("gate", _named(found.run + beside, found.model), wide)
+    rows = [
+        ("ok" if check.passed else "FAIL", check.words, seen, f"limit {limit}")
+        for check in found.checks[: max(12, len(found.failed))]
+        for seen, limit in [cells(check)]
+    ]
+    yield from grid(("",) * 4, rows, wide, texts=(1,), lead=2)
     if len(found.checks) > len(rows):
         yield f"  and {len(found.checks) - len(rows)} more (--json has all)"
     for note in found.notes:
-        yield f"{'note':<9}{cut(note, 2 * wide)}"
-    yield f"{'rule':<9}{rule(found)}"
-    yield cut(conclusion(found), 2 * wide)
+        yield from wrapped("note", note, wide)
+    yield from wrapped("rule", rule(found), wide)
+    yield from folded(conclusion(found), wide)
 
 
 def leaderboard(

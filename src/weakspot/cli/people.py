@@ -13,7 +13,7 @@ import typer
 from weakspot.cli.flags import DEFAULT, OneIsMeant, argument, flag, option, show
 from weakspot.cli.view import HOST, OPEN, PORT, need_web, served
 from weakspot.core import WeakspotError
-from weakspot.report.format import columns, cut, interval, percent, shell
+from weakspot.report.format import columns, grid, interval, percent, shell, wrapped
 
 if TYPE_CHECKING:
     from weakspot.report.people.tasks import Task
@@ -84,7 +84,7 @@ def score(
         found = scored(opened, what)
     if apply:
         found["preferred"] = _apply(run, found)
-    lines = (f"{name:<11}{cut(text, columns() - 11)}" for name, text in _figures(found))
+    lines = (line for name, text in _figures(found) for line in wrapped(name, text, columns(), room=11))
     return show(found, lines, as_json=as_json)
 
 
@@ -253,7 +253,7 @@ def prefer(
     if not as_json:
         for number, mode in enumerate(known, start=1):
             ends = f"{percent(mode.rate)} {interval(mode.low, mode.high)}"
-            print(f"{number:>3}  {ends:>14}  {cut(mode.words, max(columns() - len(ends) - 8, 20))}")
+            print(*wrapped(f"{number:>3}", f"{ends}  {mode.words}", columns(), room=5), sep="\n")
             for sample in samples[number]:
                 print(f"     sample  {shell([sample])}")
         if sheet is not None:
@@ -345,16 +345,21 @@ def check(
 
 def _table(judge: str, found: Mapping[str, Any]) -> Iterator[str]:
     rows = [*found["by"].items(), ("all", found)]
-    wide = max(min(len(name), 40) for name, _ in rows)
     yield f"{judge} against people"
-    yield f"{'':<{wide}}  {'n':>6}  accuracy  sensitivity  specificity  kappa  partial (refused)"
-    for name, figures in rows:
-        partial = f"{figures['partial']['n']} ({figures['partial']['refused']})"
-        yield (
-            f"{cut(name, 40):<{wide}}  {figures['n']:>6,}  {_percent(figures['accuracy']):>8}  "
-            f"{_percent(figures['sensitivity']):>11}  {_percent(figures['specificity']):>11}  "
-            f"{_number(figures['kappa'], '—'):>5}  {partial:>17}"
+    head = ("", "n", "accuracy", "sensitivity", "specificity", "kappa", "partial (refused)")
+    cells = [
+        (
+            name,
+            f"{figures['n']:,}",
+            _percent(figures["accuracy"]),
+            _percent(figures["sensitivity"]),
+            _percent(figures["specificity"]),
+            _number(figures["kappa"], "—"),
+            f"{figures['partial']['n']} ({figures['partial']['refused']})",
         )
+        for name, figures in rows
+    ]
+    yield from grid(head, cells, columns())
     if ends := found["accuracy_interval"]:
         yield f"accuracy {_percent(found['accuracy'])} [{ends[0] * 100:.1f}, {ends[1] * 100:.1f}]"
     if found["held_out"]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 from weakspot.cli import program
 from weakspot.engine.stop import Budget
 from weakspot.engine.watch import State, Watch
-from weakspot.report.format import PACE, columns, count, cut, interval, percent, plural, shell
+from weakspot.report.format import PACE, columns, count, cut, interval, percent, plural, shell, wrapped
 from weakspot.stats import confidence_sequence
 
 #: A line from a phase, its hypotheses and what was spent.
@@ -28,8 +28,8 @@ _MARK: Final = {
     State.OPEN: ("·", "dim"),
     State.AHEAD: ("▲", "yellow"),
     State.BEHIND: ("▽", "dim"),
-    State.CONFIRMED: ("●", "bold green"),
-    State.UNDRAWN: ("✗", "red"),
+    State.CONFIRMED: ("●", "bold red"),
+    State.UNDRAWN: ("✗", "dim"),
 }
 
 
@@ -186,19 +186,37 @@ def _bar(low: float, high: float, scale: float, width: int) -> str:
     return " " * start + "━" * (stop - start)
 
 
+def judged_nothing(run: Run) -> str:
+    """What to say of a run of which every call failed; "" of any other."""
+    tallies = list(run.ledger.tallies().values())
+    errors = sum(tally.errors for tally in tallies)
+    if not errors or any(tally.n for tally in tallies):
+        return ""
+    calls = f"all {count(errors)} calls" if errors > 1 else "the only call"
+    return f"nothing could be judged, since {calls} ended in an error; mend the cause and run it again"
+
+
 def conclude(run: Run, *, as_json: bool = False) -> int:
-    """Write the report and print the result; the exit code (3 when a budget ended the run)."""
+    """Write the report and print the result.
+
+    The exit code is 3 when a budget ended the run, and 1 when every single call failed.
+    """
+    from weakspot.report.document import Ending
     from weakspot.study.reports import document_of, summary, write
 
     with run:
         path, document = write(run), document_of(run)
         ending = document.ending()
+        if nothing := judged_nothing(run):
+            ending = Ending(1, ending.next)
         if as_json:
             found = summary(run, document) | {"report": str(path), "exit_code": ending.code}
             print(json.dumps(found, indent=2))
             return ending.code
         for line in document.lines(columns()):
             print(line)
+        if nothing:
+            print(*wrapped("failed", nothing, columns()), sep="\n")
         print(f"report   {shell([str(path)])}")
         print(f"next     {shell([program(), *ending.next])}")
     return ending.code

@@ -12,7 +12,7 @@ import typer
 
 from weakspot.cli.flags import DEFAULT, AsJson, DryRun, OneIsMeant, show
 from weakspot.core import WeakspotError
-from weakspot.report.format import columns, cut
+from weakspot.report.format import columns, wrapped
 from weakspot.study.options import Field
 from weakspot.study.study import Study, chosen, every_field, find_study, stand_ins
 
@@ -116,7 +116,7 @@ def _show_preview(study: Study, given: dict[str, Any], *, as_json: bool) -> int:
 
     found = preview(study, given)
     lines = [*found["lines"], ("nothing", "has been sent; leave --dry-run out to begin")]
-    shown = (f"{name:<10} {cut(about, columns() - 11)}" for name, about in lines)
+    shown = (line for name, about in lines for line in wrapped(name, str(about), columns(), room=11))
     return show(found, shown, as_json=as_json)
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from weakspot.core import Rate
 from weakspot.report import format as show
-from weakspot.report.plots import Figure, Lanes, Mark, brief, lanes, named, svg, text
+from weakspot.report.plots import RUNS, Figure, Lanes, Mark, brief, lanes, named, svg, text
 
 #: Pixels of a cell of a heat map, and of a letter.
 WIDE, HIGH, LETTER = 64.0, 38.0, 6.4
@@ -136,7 +136,7 @@ def axis_figure(axis: Axis, rates: Mapping[str, Sequence[Rate]], name: str, titl
         title,
         (show.shorten(axis.name, 60), "of", "rate", "low", "high", "failures", "n"),
         rows,
-        lanes(Lanes(marks, tuple(rates), bars=True), title),
+        lanes(Lanes(marks, tuple(rates), bars=True, inks=RUNS if len(rates) == 2 else ()), title),
         note,
     )
 

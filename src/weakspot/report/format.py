@@ -242,13 +242,11 @@ def folded(text: str, most: int, *, rest: int | None = None) -> list[str]:
     return [*lines, line] if line or not lines else lines
 
 
-def wrapped(name: str, text: str, wide: int, *, most: int = 0) -> Iterator[str]:
-    """A name, and what it is on as many lines as it takes, or on `most`; no word is broken."""
-    lines = folded(text, max(wide - 9, 20))
-    if most and len(lines) > most:
-        lines = [*lines[: most - 1], f"{cut(lines[most - 1], max(wide - 11, 18))} …"]
-    yield f"{name:<8} {lines[0]}".rstrip()
-    yield from (f"{'':<8} {line}" for line in lines[1:])
+def wrapped(name: str, text: str, wide: int, *, room: int = 9) -> Iterator[str]:
+    """A name with so much room, and what it is on as many lines as it takes; no word is broken."""
+    first, *rest = folded(text, max(wide - room, 20))
+    yield f"{name:<{room - 1}} {first}".rstrip()
+    yield from (f"{'':<{room - 1}} {line}" for line in rest)
 
 
 def columns() -> int:
@@ -306,6 +304,8 @@ def _aligned(cell: str, wide: int, *, left: bool) -> str:
 
 def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]], wide: int, lead: int) -> Iterator[str]:
     """Each row in lines of its own: its first cells, then what the others are."""
+    if title := "  ".join(head[:lead]).strip():
+        yield from _hanging(title, wide, 2, 2)
     for row in rows:
         yield from _hanging(
             "  ".join(row[:lead]), wide, 2, 2 + sum(len(cell) + 2 for cell in row[: lead - 1])

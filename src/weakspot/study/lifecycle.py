@@ -220,6 +220,8 @@ def resume(
         check_executor(executor)
         if run.state != "finished":
             settings: StudySettings = settings_of(run, budget=budget)
+            if budget is not None:
+                check_budget(run, settings)
             if unknown := set(objects) - set(study.fields):
                 name = min(unknown)
                 fix = nearest(name, study.fields) or "give objects by the names of options: target=…, judge=…"
@@ -248,6 +250,17 @@ def settings_of(run: Run, *, budget: str | None = None) -> Any:
         return begun
     latest = budget if budget is not None else run.ledger.fact("budget")
     return begun if latest is None else begun.resumed(str(latest))
+
+
+def check_budget(run: Run, settings: Any) -> None:
+    """Refuse a budget below what the run has spent already: nothing could be added to it."""
+    spent = run.ledger.spend()
+    for kind, limit in Budget.parse(settings.budget).limits:
+        if kind != "seconds" and limit < (there := spent.get(kind, 0.0)):
+            raise WeakspotError(
+                f"a budget of {limit:,.10g} {kind} is less than the {there:,.10g} that this run has spent",
+                fix=f"give more, e.g. --budget {kind}={2 * there:.10g}",
+            )
 
 
 def check_digests(study: Study, run: Run, parts: Any) -> None:

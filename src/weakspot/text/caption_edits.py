@@ -26,7 +26,7 @@ REWRITES: Final = 16  # of what a rewriter gives, so many texts are looked at
 
 
 class Kind(StrEnum):
-    """What an edit does; those first that say most of what a failure hangs on."""
+    """What an edit does; those first that say most of what a failure depends on."""
 
     NEGATE = "negate"
     COLOUR = "colour"

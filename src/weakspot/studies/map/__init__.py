@@ -19,7 +19,7 @@ STUDY = Study(
     named="parts:named",
     rates="rows:MapRates",
     rows="rows:MapRows",
-    workers="parts:workers",
+    workers="workers:workers",
     repair="repair:job",
     example={"target": "world:classifier", "images": "world:600"},
 )

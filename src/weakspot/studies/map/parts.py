@@ -8,8 +8,8 @@ target is the one who looks (`weakspot.judges.picture.Viewer`), and the pictures
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from weakspot.concepts.space import ConceptSpace
@@ -25,7 +25,7 @@ from weakspot.core import (
     Target,
     WeakspotError,
 )
-from weakspot.core.ports import Probing, Waiting
+from weakspot.core.ports import Probing
 from weakspot.core.question import AnswersQuestions
 from weakspot.judges.picture import PictureJudge, Viewer
 from weakspot.models.summarise import Asked
@@ -365,43 +365,3 @@ def parts_of(settings: MapSettings, objects: Mapping[str, Any]) -> MapParts:
 def named(parts: MapParts) -> dict[str, Any]:
     """What has a digest and a revision, by the setting that names it."""
     return {"target": parts.model, "judge": parts.judge}
-
-
-def workers(
-    settings: MapSettings, parts: MapParts, objects: Mapping[str, Any]
-) -> dict[str, Callable[[], Any]]:
-    """How workers on other machines make their part; an error where the judge is of this machine."""
-    if isinstance(parts.judge, Waiting):
-        raise WeakspotError(
-            "people rate outputs that lie in a folder of this machine", fix="leave the executor out"
-        )
-    return {
-        pool: partial(
-            part_of_worker,
-            pool,
-            settings,
-            {name: objects[name] for name in needed if name in objects},
-            labels=parts.labels,
-            digests=parts.digests,
-        )
-        for pool, needed in parts.needs.items()
-    }
-
-
-def part_of_worker(
-    pool: str,
-    settings: MapSettings,
-    objects: Mapping[str, Any],
-    *,
-    labels: tuple[str, ...],
-    digests: Mapping[str, str],
-) -> Any:
-    """One part, made in a worker; it need not have the model, which knows the labels."""
-    parts = parts_of(settings, objects)
-    parts.labels = labels
-    if pool == "source" and parts.digests != digests:
-        raise WeakspotError(
-            "the inputs on this machine are not those of the run (their digest differs)",
-            fix="give all machines the same files, over a shared file system or as copies",
-        )
-    return getattr(parts, pool)

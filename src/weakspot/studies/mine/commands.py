@@ -10,7 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weakspot.core import WeakspotError
-from weakspot.report.format import Progress, columns, count, cut, interval, level, percent, plural, shell
+from weakspot.report.format import (
+    Progress,
+    columns,
+    count,
+    cut,
+    folded,
+    grid,
+    interval,
+    level,
+    percent,
+    plural,
+    shell,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from weakspot.studies.mine.images import ImagePairs
@@ -69,9 +82,9 @@ def _categorised(
 ) -> Iterator[str]:
     wide = columns()
     for row, one in list(zip(read.rows, found, strict=True))[:show]:
-        yield f"{row.line:>6}  {one.category.value:<21}  {cut(one.reason, wide - 31)}"
-        yield f"{'':>8}{cut(row.first, wide - 8)}"
-        yield f"{'':>8}{cut(row.second, wide - 8)}"
+        yield from wrapped(f"{row.line:>6}  {one.category.value:<21}", one.reason, wide, room=31)
+        for text in (row.first, row.second):
+            yield from wrapped("", text, wide, room=8)
     if len(found) > show > 0:
         yield f"{'…':>6}  and {len(found) - show:,} more (--show, or --json for all)"
     yield "─" * min(wide, 60)
@@ -157,33 +170,41 @@ def _names_in(path: Path) -> set[str]:
 
 def _held(found: Grounded, show: int) -> Iterator[str]:
     wide, easy = columns(), found.control
-    name = max((len(row.name) for row in found.rows), default=6)
-    yield f"{'change':<{name}}  {'pairs':>6}  {'own caption nearer':>20}  {'elsewhere':>9}  {'cosine':>6}"
-    for row in found.rows:
-        rate = f"{percent(row.rate):>6} {interval(row.low, row.high):>13}"
-        note = "" if row.low > found.blind else row.sight.value
-        left = f"{row.name:<{name}}  {count(row.pairs):>6}  {rate:>20}"
-        yield f"{left}  {percent(row.elsewhere):>9}  {row.cosine:>6.2f}  {note}".rstrip()
-    yield "─" * min(wide, name + 60)
+    head = ("change", "pairs", "own caption nearer", "elsewhere", "cosine", "")
+    rows = [
+        (
+            row.name,
+            count(row.pairs),
+            f"{percent(row.rate)} {interval(row.low, row.high)}",
+            percent(row.elsewhere),
+            f"{row.cosine:.2f}",
+            "" if row.low > found.blind else row.sight.value,
+        )
+        for row in found.rows
+    ]
+    yield from grid(head, rows, wide)
+    yield "─" * min(wide, 60)
     ends = f"{percent(easy.rate)} {interval(easy.low, easy.high)} of {count(easy.n)}"
     yield f"control  against another picture's caption: {ends}"
     blind = [row for row in found.rows if row.sight.value == "blind"]
     for row in blind if show else ():
         yield f"{row.name}: the picture is nearer the second text"
         for miss in row.failures[:show]:
-            yield cut(f"    {miss.caption}", wide)
-            yield cut(f"    {miss.foil}   ({miss.image})", wide)
+            yield from wrapped("", miss.caption, wide, room=4)
+            yield from wrapped("", f"{miss.foil}   ({miss.image})", wide, room=4)
     if found.too_few:
         some = ", ".join(f"{kind.name} ({kind.pairs})" for kind in found.too_few)
-        yield cut(f"too few  {some}", wide)
-    yield (
+        yield from wrapped("too few", some, wide)
+    yield from folded(
         f"{plural(len(blind), 'blind spot')} (below {percent(found.blind)}, not above chance; "
         f"false-discovery rate ≤ {level(found.fdr)}) · {plural(found.images, 'picture')} · "
-        f"{plural(found.captions, 'caption')}"
+        f"{plural(found.captions, 'caption')}",
+        wide,
     )
     if found.skipped:
         first = found.skipped[0]
-        yield cut(f"{plural(len(found.skipped), 'picture')} left out; {first.file}: {first.why}", wide)
+        left_out = plural(len(found.skipped), "picture")
+        yield from folded(f"{left_out} left out; {first.file}: {first.why}", wide)
 
 
 def images(
@@ -235,16 +256,18 @@ def images(
 
 
 def _listed(found: ImagePairs) -> Iterator[str]:
-    yield f"{'':>4}  {'encoder':>7}  {'reference':>9}"
-    for i, pair in enumerate(found.pairs, 1):
-        names = cut(f"{pair.first}   {pair.second}", columns() - 26)
-        yield f"{i:>4}  {pair.tested:>7.2f}  {pair.reference:>9.2f}  {names}"
+    rows = [
+        (str(i), pair.first, pair.second, f"{pair.tested:.2f}", f"{pair.reference:.2f}")
+        for i, pair in enumerate(found.pairs, 1)
+    ]
+    yield from grid(("", "", "", "encoder", "reference"), rows, columns(), texts=(1, 2), lead=3)
     rule = found.rule
     apart = f"less than {rule.below:.2f}" if rule.below is not None else f"at least {rule.gap or 0:.2f} less"
-    yield (
+    yield from folded(
         f"{plural(len(found.pairs), 'pair')} of {plural(found.images, 'picture')}: more alike than "
         f"{rule.above:.2f} to the encoder, {apart} to the reference; "
-        f"{count(found.candidates)}{'' if found.complete else ' or more'} candidates"
+        f"{count(found.candidates)}{'' if found.complete else ' or more'} candidates",
+        columns(),
     )
     for file in found.skipped[:3]:
-        yield cut(f"skipped  {file.file}: {file.why}", columns())
+        yield from wrapped("skipped", f"{file.file}: {file.why}", columns())

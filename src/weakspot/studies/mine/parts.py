@@ -116,6 +116,7 @@ def load(
         draws = part(downstream, settings.downstream, SOURCES, object, without_name=_AGAIN)
         known = settings.matcher or SOURCES.beside(settings.downstream, "matcher")
         matches = part(matcher, known, MODELS, object, without_name=_AGAIN)
+        check_matcher(matches, known)
     if settings.llm is not None:
         wanted = "name a chat model: chat:…"
         model = part(llm, settings.llm, MODELS, Asked, without_name=_AGAIN, wanted=wanted)
@@ -130,6 +131,19 @@ def load(
         matcher=matches,
         cache=cache_folder(settings.cache),
     )
+
+
+def check_matcher(model: Any, name: str) -> None:
+    """Refuse, before any work, what cannot say which of two texts a picture shows."""
+    from weakspot.studies.mine.downstream import matcher
+
+    try:
+        matcher(model)
+    except WeakspotError as error:
+        what = f"{name[:200]} cannot say which text a picture shows"
+        raise WeakspotError(
+            what, fix="name an encoder of pictures and texts: --matcher openclip:NAME"
+        ) from error
 
 
 def _read(settings: MineSettings, given: Any) -> Corpus:

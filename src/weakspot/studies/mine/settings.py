@@ -163,6 +163,11 @@ class MineSettings(StudySettings):
             )
         if self.threshold is not None and self.calibrate is not None:
             raise WeakspotError("a fixed threshold is not calibrated", fix="give --threshold or --calibrate")
+        if self.matcher is not None and self.downstream is None:
+            raise WeakspotError(
+                "a matcher is of no use where nothing is drawn",
+                fix="add --downstream, or leave out --matcher",
+            )
         if self.matcher == self.encoder:
             raise WeakspotError(
                 "the encoder under test cannot say what pictures show",

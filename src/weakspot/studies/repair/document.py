@@ -27,11 +27,11 @@ from weakspot.studies.repair.figures import both, changes, landscapes, rounds, w
 from weakspot.studies.repair.result import Bias, Change, Landscape, Proof, RepairResult, Shown, Training
 
 _SAID: Final = {
-    "repaired": "{who} fails at most half as often where it was to be repaired, and no more elsewhere",
-    "reduced": "{who} fails less often where it was to be repaired, and no more elsewhere",
-    "traded": "{who} traded one failure for another",
-    "not reduced": "{who} does not fail less often where it was to be repaired, by these cases",
-    "worse": "{who} fails more often than before where it was to be repaired",
+    "repaired": "{who} fails at most half as often after the repair, and no more often elsewhere",
+    "reduced": "{who} fails less often after the repair, and no more often elsewhere",
+    "traded": "{who} traded one failure for another in the repair",
+    "not reduced": "The repair of {who} did not reduce the failures, as far as these cases can tell",
+    "worse": "{who} fails more often after the repair than before",
 }
 #: Inputs beside each row of what was to be repaired.
 BESIDE: Final = 3
@@ -138,10 +138,17 @@ class RepairDocument(Document):
             uris = [picture(self.run, blob, allowance) for blob in (row.blob, row.now) if blob]
             if uris and all(uris):
                 pictures.append({"uris": uris, **dict(row)})
-            elif not uris:
+            elif not uris or allowance.left <= 0:
                 said = map(_answer, (row.before, row.after))
                 which = "newly wrong" if row.made else "right now"
-                texts.append((which, show.shorten(row.text, 400), *said, where(row.words)))
+                texts.append(
+                    (
+                        which,
+                        show.shorten(row.text, 400) or f"(picture) {row.expected}",
+                        *said,
+                        where(row.words),
+                    )
+                )
         blocks: list[Block] = []
         if pictures:
             blocks.append(Html(f"{_HOME}:changed.html.j2", {"rows": pictures}))

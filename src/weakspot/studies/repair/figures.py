@@ -78,6 +78,9 @@ def _rate(failures: int, n: int, value: float) -> Rate:
 def where(words: str) -> str:
     """Where a rate was measured, as part of a sentence."""
     words = show.shorten(words, 120).rstrip(".")
+    label, colon, rest = words.partition(": ")
+    if colon and clauses.clause(rest):
+        return f"{label}, {clauses.when(rest)}"
     return clauses.when(words) if clauses.clause(words) else words
 
 

@@ -38,7 +38,7 @@ class TableDocument(Document):
         if not result.failures:
             return f"No row fails: {show.count(result.rows)} were read."
         if not result.spots:
-            return f"{usual}, and nothing that can be said of a row was shown to make it fail more often."
+            return f"{usual}, and no word or value was shown to go with more failures."
         first = result.spots[0]
         text = (
             f"{usual}. They fail most where {joined(first)}: {show.percent(first.rate.value)} of such rows, "
@@ -58,7 +58,9 @@ class TableDocument(Document):
             Tile("rows", show.count(result.rows), f"{show.count(result.left_out)} left out"),
             Tile("failures", show.count(result.failures), usual),
             Tile(
-                "weak spots", show.count(len(result.spots)), f"of {show.count(result.concepts)} things to say"
+                "weak spots",
+                show.count(len(result.spots)),
+                f"of {show.count(result.concepts)} words and values",
             ),
         ]
         if result.label is not None:
@@ -189,14 +191,14 @@ def said_of(spot: WeakSpot, *, sampled: bool = False) -> Iterator[str]:
         else "on the half of the table that did not suggest it"
     )
     more = spot.failures - spot.rows * spot.elsewhere.value
-    yield f"{show.rate(spot.rate)} fail {where}; {show.percent(spot.elsewhere.value)} of its other rows do."
+    yield f"{show.rate(spot.rate)} fail {where}, and {show.percent(spot.elsewhere.value)} of its other rows."
     yield (
         f"In the whole table {show.count(spot.failures)} of {show.plural(spot.rows, 'such row')} fail: "
         f"{show.percent(spot.impact)} of all failures"
         + (f", {show.count(round(more))} more than at the rate elsewhere." if more >= 1 else ".")
     )
     if spot.own < 0.8 * spot.impact:
-        yield f"Beyond what other findings explain it adds {show.percent(spot.own)} of all failures."
+        yield f"{show.percent(spot.own)} of all failures are explained by no finding above."
     if spot.label is not None:
         share, low, high = spot.label
         yield (
@@ -204,7 +206,7 @@ def said_of(spot: WeakSpot, *, sampled: bool = False) -> Iterator[str]:
             "where the answer is acceptable too."
         )
     if spot.both:
-        yield "Both halves suggested it, each without the other."
+        yield "Both halves of the table suggested it independently."
     if spot.forms:
         forms = "; ".join(in_words(form) for form in spot.forms[:4])
         yield f"About the same rows: {forms}."
@@ -224,12 +226,12 @@ def not_found(result: TableResult) -> str:
     if result.failures == result.rows:
         return "Every row fails, so none fails more often than the others."
     if result.bound is None:
-        return "Nothing that can be said is of enough rows to say what else could be weak."
+        return "No word or value is shared by enough rows to bound what else could be weak."
     found = result.bound
     size = show.plural(found.rows, "row") + (f" of {show.count(found.groups)} groups" if found.groups else "")
-    other = "Among the rows that none of these speaks of, no" if result.spots else "No"
+    other = "Among the rows outside these, no" if result.spots else "No"
     return (
-        f"{other} single word or value with at least {size} fails more often than "
+        f"{other} single word or value that at least {size} have fails more often than "
         f"{show.percent(found.rate)} of the time (at 95 %; {show.count(found.concepts)} were looked at)."
     )
 
@@ -245,7 +247,7 @@ def measured(result: TableResult) -> Iterator[tuple[str, str]]:
         "intervals",
         "of 95 %; the low end of a weak spot's rate is that of 99.5 %, since it was picked for failing often",
     )
-    yield "things to say", f"{show.count(result.concepts)} words, values, ranges and the like"
+    yield "looked at", f"{show.count(result.concepts)} words, values, ranges and the like"
     if not result.wider:
         yield "wider nouns", "none: WordNet is not on this machine (apt-get install wordnet-base)"
     if result.llm is not None:
@@ -255,15 +257,15 @@ def measured(result: TableResult) -> Iterator[tuple[str, str]]:
 
 
 _METHOD = (
-    "The rows were cut in two halves at random. Each half suggested the fewest statements that explain its "
-    "failures. The other half tested them: against all its other rows, and against those that are alike in "
-    "what earlier findings say. Both lists together hold the false-discovery rate. The model that failed was "
-    "not asked again."
+    "The rows were split at random into two halves. Each half suggested the fewest statements that explain "
+    "its failures, and the other half tested them: against all its other rows, and against those that are "
+    "alike in what earlier findings say. Both lists together keep the false-discovery rate. The model itself "
+    "was not asked again."
 )
 _METHOD_SAMPLED = (
     "The table is too large to be read at once. A random sample of its rows suggested the fewest statements "
     "that explain its failures. All rows outside the sample tested them: against all other rows, and against "
-    "those that are alike in what earlier findings say. The list holds the false-discovery rate. Examples, "
-    "wrong answers, doubts about labels and what is said of rows without a weak spot are the sample's. The "
-    "model that failed was not asked again."
+    "those that are alike in what earlier findings say. The list keeps the false-discovery rate. Examples, "
+    "wrong answers, doubts about labels and the bound on other rows come from the sample. The model itself "
+    "was not asked again."
 )
