@@ -4,8 +4,8 @@ Besides the pictures that the docs' pages show there is a sheet of each page's f
 1440 pixels wide in the light and in the dark, then 390 pixels wide in both.
 
 Runs of the drawn world are made first, in a folder that is kept if it is named: one of each study, a table,
-two hunts that differ in the model, a map that waits for people, and pictures drawn for pairs of prompts. `--only reports`
-makes those of the reports alone.
+two hunts that differ in the model, a map that waits for people, and pictures drawn for pairs of prompts.
+`--only reports` makes the pictures of the reports alone.
 """
 
 from __future__ import annotations
