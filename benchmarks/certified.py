@@ -16,7 +16,9 @@ import json
 import math
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -118,16 +120,15 @@ def _rate(world: World, text: str, answer: str = "") -> float:
     return truth.rate * (own + (1 - sum(truth.shares)) / (len(SUBJECTS) - 1))
 
 
-def without_weak_spots(hunts: int, *, budget: int) -> Iterator[Outcome]:
-    """Hunts where all that is confirmed is false."""
-    return (hunted(dull(seed), budget=budget) for seed in range(hunts))
+def without_weak_spot(seed: int, *, budget: int) -> Outcome:
+    """A hunt where all that is confirmed is false."""
+    return hunted(dull(seed), budget=budget)
 
 
-def with_planted_failures(hunts: int, *, budget: int) -> Iterator[Outcome]:
-    """Hunts of planted worlds, every other one with a limit to certify."""
-    for seed in range(hunts):
-        certify = LIMIT if seed % 2 else None
-        yield hunted(plant(seed), budget=budget if certify is None else MORE * budget, certify=certify)
+def with_planted_failures(seed: int, *, budget: int) -> Outcome:
+    """A hunt of a planted world; every other one has a limit to certify."""
+    certify = LIMIT if seed % 2 else None
+    return hunted(plant(seed), budget=budget if certify is None else MORE * budget, certify=certify)
 
 
 def _share(times: int, n: int) -> str:
@@ -161,15 +162,11 @@ def told(dulls: list[Outcome], planted: list[Outcome]) -> Iterator[str]:
     yield f"         where it is false {sum(map(bool, false_ones))} of {len(false_ones)} times"
 
 
-def main(hunts: int, budget: int, as_json: Path | None) -> None:
+def main(hunts: int, budget: int, workers: int, as_json: Path | None) -> None:
     found: dict[str, list[Outcome]] = {}
-    for name, some in (
-        ("no weak spot", without_weak_spots(hunts, budget=budget)),
-        ("planted", with_planted_failures(hunts, budget=budget)),
-    ):
-        found[name] = []
-        for outcome in some:
-            found[name].append(outcome)
+    with ProcessPoolExecutor(workers) as pool:
+        for name, one in (("no weak spot", without_weak_spot), ("planted", with_planted_failures)):
+            found[name] = list(pool.map(partial(one, budget=budget), range(hunts)))
     print("\n".join(told(*found.values())))
     if as_json is not None:
         as_json.write_text(json.dumps({name: [asdict(o) for o in some] for name, some in found.items()}))
@@ -181,6 +178,7 @@ if __name__ == "__main__":
     )
     parser.add_argument("--hunts", type=int, default=200)
     parser.add_argument("--budget", type=int, default=5000)
+    parser.add_argument("--workers", type=int, default=1, help="processes; the figures are the same with any")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    main(given.hunts, given.budget, given.json)
+    main(given.hunts, given.budget, given.workers, given.json)
