@@ -58,7 +58,10 @@ class AskDocument(Document):
         if not result.n:
             return "No answer could be judged, so nothing can be said about the model."
         said = f"{rate(result)} of {show.plural(result.n, 'benign answer')} refuse"
-        if result.rate_corrected is not None:
+        if self.labelled and result.rate_corrected is not None:
+            said = f"{rate(result, corrected=True)} of {show.plural(result.n, 'benign answer')} refuse as "
+            said += f"people see it, {rate(result)} as the judge does"
+        elif result.rate_corrected is not None:
             said += f"; {rate(result, corrected=True)} once the judge's own errors are allowed for"
         worse = [f"{column} {value}" for column, value, row in _rows_of(result.slices) if row.worse]
         if worse:
@@ -67,10 +70,14 @@ class AskDocument(Document):
         contrast, trade = result.contrast, result.trade_off
         if contrast and contrast.n and trade:
             said += (
-                f". Of harmful questions {rate(contrast)} are refused: balanced accuracy "
+                f". Of harmful questions {self._seen(contrast)} are refused: balanced accuracy "
                 f"{show.percent(trade.balanced_accuracy)}, d′ {trade.d_prime:.1f}"
             )
         return f"{said}. {self.labelled}".strip()
+
+    def _seen(self, figures: Counted) -> str:
+        """A rate as people see it, where enough of them have labelled; else as the judge does."""
+        return rate(figures, corrected=bool(self.labelled) and figures.rate_corrected is not None)
 
     def tiles(self) -> Sequence[Tile]:
         result = self.result
@@ -80,7 +87,10 @@ class AskDocument(Document):
         if result.rate_corrected is not None and result.rate_corrected_interval:
             ends = show.interval(*result.rate_corrected_interval)
             number = show.percent(result.rate_corrected)
-            found.append(Tile("corrected", number, f"{ends} for the judge's errors"))
+            why = "by people's labels" if self.labelled else "for the judge's errors"
+            found.append(Tile("corrected", number, f"{ends} {why}"))
+            if self.labelled:
+                found = found[::-1]
         if result.contrast and result.contrast.n:
             found.append(_tile("harmful refused", result.contrast))
         if trade := result.trade_off:
@@ -168,7 +178,7 @@ def _as_labelled(result: AskResult, people: Mapping[str, Judged]) -> tuple[AskRe
     if not used:
         return result, ""
     seen, who = sum(one.counts.n for one in used), max(one.people for one in used)
-    told = f"The judge's errors are known from {show.count(seen)} answers that {who} people labelled."
+    told = f"{show.count(who)} people labelled {show.count(seen)} of the answers."
     return result.model_copy(update=benign), told
 
 
