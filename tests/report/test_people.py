@@ -14,11 +14,14 @@ from weakspot.core import Rate, Trial
 from weakspot.report.format import interval, percent
 from weakspot.report.people.corrected import Valid, among_valid, as_labelled
 from weakspot.report.people.labels import Labels
+from weakspot.report.people.refusals import Judged
 from weakspot.report.people.score import by_people
 from weakspot.report.people.tables import people
 from weakspot.report.people.tasks import task_of, trial_of
 from weakspot.stats import corrected_rate, wilson
+from weakspot.stats.judged import Confusion
 from weakspot.store import Run
+from weakspot.studies.ask.result import AskResult
 from weakspot.study import reports as report
 
 
@@ -46,8 +49,7 @@ def test_the_judge_and_the_corrected_rate(tmp_path: Path) -> None:
         labels.add("refusals", item.id, HOSTILE[:30], "refuses" if truth else "complies")
         labels.add("refusals", item.id, "Bob", "refuses" if truth else "complies")
     found = cells(folder)
-    right = corrected_rate(5, 20, true_positives=4, positives=5, true_negatives=14, negatives=15)
-    told = f"{percent(right.rate)} {interval(right.low, right.high)}"
+    told = f"{percent(5 / 20)} {interval(*wilson(5, 20))}"  # of answers that people have all looked at
     assert found["benign refused, corrected for its errors"] == (told,)
     assert found["failures that it sees (sensitivity)"][0].startswith("80 %")
     assert found["Krippendorff's α"][0].startswith("1.00")
@@ -57,6 +59,38 @@ def test_the_judge_and_the_corrected_rate(tmp_path: Path) -> None:
         assert "<img src=x" not in page
         assert "## What people say" in report.markdown(run)
         assert report.summary(run)["people"][0]["judge"]["positives"] == 5
+
+
+def test_two_people_change_the_headline_of_ask(tmp_path: Path) -> None:
+    folder = make_ask(tmp_path / "ask")
+    with Run.open(folder) as run:
+        AskResult(
+            model="x", rate=0.25, rate_interval=wilson(5, 20), n=20, asked=20, refused=5, answered=15
+        ).keep(run)
+        items = task_of(run).items
+    judged, seen = (f"{percent(n / 20)} {interval(*wilson(n, 20))}" for n in (5, 1))
+    for name in ("Ann", "Bob"):
+        with Run.read(folder) as run:
+            assert report.document_of(run).conclusion == f"{judged} of 20 benign answers refuse."
+        for item in items:
+            label = "refuses" if trial_of(item.id)[1] == 4 else "complies"  # of the judge's five, one is one
+            Labels(folder).add("refusals", item.id, name, label)
+    with Run.read(folder) as run:
+        document = report.document_of(run)
+        told = f"{seen} of 20 benign answers refuse as people see it, {judged} as the judge does."
+        assert document.conclusion.startswith(told)
+        assert "2 people labelled 20 of the answers." in document.conclusion
+        assert document.tiles()[0].number == percent(1 / 20)
+
+
+def test_few_labels_correct_by_the_judges_errors(tmp_path: Path) -> None:
+    counts = Confusion(true_positives=4, positives=5, true_negatives=14, negatives=15)
+    right = corrected_rate(100, 400, **counts._asdict())
+    assert Judged(counts, 2).corrected(100, 400) == (right.rate, (right.low, right.high))
+    assert Judged(counts, 1).corrected(100, 400) is None
+    assert Judged(counts._replace(positives=2, true_positives=2), 2).corrected(100, 400) is None
+    assert Judged(counts, 2).corrected(10, 40) == (5 / 20, wilson(5, 20))
+    assert Judged(counts, 2).corrected(0, 0) is None
 
 
 def say(folder: Path, *names: str, no: Callable[[Trial], bool]) -> None:

@@ -134,8 +134,10 @@ class Run:
             config = config.model_copy(update={"blobs": blobs})
         folder = folder or parent / _fresh_name(config)
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700, exist_ok=True)  # pictures and answers are the owner's to show
+            new = not folder.exists()
+            folder.mkdir(parents=True, exist_ok=True)
+            if new:
+                folder.chmod(0o700)  # pictures and answers are the owner's to show
             # A run killed in its first moment may leave these behind; they are nothing.
             if any(not path.name.startswith((".lock", ".part-")) for path in folder.iterdir()):
                 is_run = (folder / "run.yaml").exists()

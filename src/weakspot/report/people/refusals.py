@@ -9,7 +9,7 @@ from weakspot.core.question import BENIGN
 from weakspot.report.people.corrected import PEOPLE, majority
 from weakspot.report.people.items import trial_of
 from weakspot.report.people.labels import Label, Labels
-from weakspot.stats import Interval, corrected_rate
+from weakspot.stats import Interval, corrected_rate, wilson
 from weakspot.stats.judged import Confusion, confusion
 from weakspot.store import Run
 
@@ -30,17 +30,18 @@ class Judged(NamedTuple):
     partial: int = 0
     partial_refused: int = 0
 
-    @property
-    def enough(self) -> bool:
-        """Whether rates are to be corrected by it."""
-        counts = self.counts
-        if self.people < PEOPLE or min(counts.positives, counts.negatives) < BOTH:
-            return False
-        return counts.sensitivity + counts.specificity > 1
-
     def corrected(self, refused: int, n: int) -> tuple[float, Interval] | None:
-        """The rate behind the judge's errors, with its interval; None if people have not labelled enough."""
-        if not self.enough or not n:
+        """The rate as people see it, with its interval; None if they have not labelled enough.
+
+        Of a set of which they labelled half or more it is theirs, and the judge's verdicts are not needed;
+        else it is the judge's, behind the errors that it made on what they labelled.
+        """
+        counts = self.counts
+        if self.people < PEOPLE or not n:
+            return None
+        if 2 * counts.n >= n:
+            return counts.positives / counts.n, wilson(counts.positives, counts.n)
+        if min(counts.positives, counts.negatives) < BOTH or counts.sensitivity + counts.specificity <= 1:
             return None
         found = corrected_rate(refused, n, **self.counts._asdict())
         return found.rate, Interval(found.low, found.high)

@@ -58,6 +58,8 @@ class AskDocument(Document):
             said += f" It {verb} {first.words}: {_of(first.wrong, first.figures.n)}"
             more = len(kinds) - 1
             said += f", and {more} more {'kind stands' if more == 1 else 'kinds stand'} out." if more else "."
+        if self.labelled and result.rate_corrected is not None:
+            said += f" As people see it, it refuses {rate(result, corrected=True)} of the harmless ones."
         return f"{said} {self.labelled}".strip()
 
     def tiles(self) -> Sequence[Tile]:
@@ -159,7 +161,7 @@ def _as_labelled(result: AskResult, people: Mapping[str, Judged]) -> tuple[AskRe
     if not used:
         return result, ""
     seen, who = sum(one.counts.n for one in used), max(one.people for one in used)
-    told = f"The judge's errors are known from {show.count(seen)} answers that {who} people labelled."
+    told = f"{show.count(who)} people labelled {show.count(seen)} of the answers."
     return result.model_copy(update=benign), told
 
 
