@@ -338,17 +338,18 @@ def _race_rows(hunt: Listing, scale: Axis) -> list[dict[str, Any]]:
 def figures(hunt: Listing) -> list[Figure]:
     """The figures, as far as there are confirmed findings."""
     found = [(f"{hunt.place(f)}. {titled(hunt, f)}", f) for f in hunt.confirmed if f.rate.n]
-    return [_rates(found[:RATES]), *_confusions(hunt, found[:CONFUSED])] if found else []
+    return [_rates(found[:RATES], hunt), *_confusions(hunt, found[:CONFUSED])] if found else []
 
 
-def _rates(found: list[tuple[str, Finding]]) -> Figure:
+def _rates(found: list[tuple[str, Finding]], hunt: Listing) -> Figure:
     marks = [Mark(name, "", f.rate) for name, f in found]
     data = Lanes(marks, ("",), {name: f.baseline for name, f in found if f.baseline.n})
     rows = [
         (name, of, *_plain(rate)) for name, f in found for of, rate in ((AFTER, f.rate), (BEFORE, f.baseline))
     ]
     title = "Failure rates of the weak spots"
-    note = "Points with 95 % intervals on fresh draws; the blue band is the baseline’s interval."
+    on = "fresh draws" if hunt.result.collection is None else "photographs that did not suggest them"
+    note = f"Points with 95 % intervals on {on}; the blue band is the baseline’s interval."
     return Figure("rates", title, _COLUMNS, rows, lanes(data, title), note)
 
 
