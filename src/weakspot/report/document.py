@@ -82,7 +82,7 @@ class Pictures(NamedTuple):
     """Inputs that were kept, with what was said of them.
 
     Attributes:
-        kind: "fail" or "pass".
+        kind: "fail", "pass", or "meant" where the verdict does not matter.
         instead: What is shown where pictures cannot be, as in Markdown, or where none was kept.
     """
 

@@ -130,7 +130,8 @@ class CollectionDocument(HuntDocument):
             indices = (*one.typical, *one.edge)
             shown = examples(hunt.run, finding.hypothesis, indices, most=len(indices), allowance=allowance)
             cases = pairs([("cases", ", ".join(map(str, indices)))])
-            yield Pictures(f"{hunt.place(finding)}. “{one.word}”", note, shown, "pass", cases)
+            yield Text(note)
+            yield Pictures(f"{hunt.place(finding)}. “{one.word}”", "", shown, "meant", cases)
 
     def values(self) -> Mapping[str, Any]:
         """Everything that was measured."""
