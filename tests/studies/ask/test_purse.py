@@ -189,8 +189,11 @@ def test_requests_lost_by_a_kill_are_counted_and_their_cost_is_unknown(tmp_path:
     # Those that the kill caught on their way to the server count as well.
     assert len(server.calls) == 60 + lost
     assert len(server.calls) <= spent["calls"] == spent["requests"] <= len(server.calls) + AT_ONCE
-    assert spent["lost"] == spent["calls"] - 60
-    assert spent["dollars"] == pytest.approx(60 * 0.1)
+    # Every other one has a known cost: of those recorded, and of replies that came just before the kill.
+    known = spent["calls"] - spent["lost"]
+    assert 60 <= known <= 60 + AT_ONCE
+    assert spent["lost"] > 0
+    assert spent["dollars"] == pytest.approx(known * 0.1)
 
 
 def test_replies_that_never_came_are_lost_and_errors_are_not(tmp_path: Path) -> None:
