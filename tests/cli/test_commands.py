@@ -41,7 +41,7 @@ def test_a_hunt_from_first_to_last_line(process: Shell, meadow: list[str], toy: 
     assert re.fullmatch(r"baseline \d.*% \[.*\] of [\d,]+: a realistic photograph.*", result[0])
     assert set(result[1]) == {"─"}
     assert re.fullmatch(
-        r" 1  it is on a flower\.  \d+ %  \[\d+, \d+\]  of \d+  \d+× baseline  → bee 100 %", result[2]
+        r" 1  it is on a flower  \d+ %  \[\d+, \d+\]  of \d+  \d+× baseline  → bee 100 %", result[2]
     )
     assert result[3] == "1 finding confirmed on fresh images (false-discovery rate ≤ 5 %)"
     last = lines("\n".join(result[4:]))
