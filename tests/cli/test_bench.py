@@ -47,7 +47,7 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     title, header, row = capsys.readouterr().out.splitlines()
     assert title == "1 planted world · up to 400 images each"
     assert header.split() == ["recall", "exact", "fdr", "images"]
-    assert row.startswith("keywords of wrong captions")
+    assert row.startswith("  keywords of wrong captions")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_a_try_from_first_to_last_line(over: Path, capsys: Capture) -> None:
     assert cli(["try", "a run", "it is on a red flower."]) == 0
     said = capsys.readouterr()
     lines = said.out.splitlines()
-    assert lines[0] == "it is on a red flower."
+    assert lines[0] == "it is on a red flower"
     assert re.fullmatch(r"failed   \d+ % \[\d+, \d+\] of \d+", lines[1])
     assert re.fullmatch(r"baseline [\d.]+ % \[.*\] of [\d,]+: [\d.]+× as often", lines[2])
     assert lines[3].startswith("instead  bee ")

@@ -278,9 +278,9 @@ def test_at_most_so_many_things_are_said_together(told: Any) -> None:
         ([r | {"prediction": "cow"} for r in night(1)], "Every row fails"),
         (
             [{"label": "cat", "prediction": ["cat", "dog"][i % 3 == 0], "x": "same"} for i in range(99)],
-            "nothing",
+            "no word or value was shown",
         ),
-        ([{"correct": i % 2, "a": i * 0.1, "b": -i} for i in range(40)], "nothing that can be said"),
+        ([{"correct": i % 2, "a": i * 0.1, "b": -i} for i in range(40)], "no word or value was shown"),
     ],
     ids=["none fails", "all fail", "one row", "one row that fails", "constant columns", "only numbers"],
 )
