@@ -121,7 +121,7 @@ def finding(phrase: str, value: float, said: str = "bee") -> Finding:
 
 def rows_of(found: list[Finding], names: list[tuple[str, str]], wide: int) -> list[str]:
     rows = [
-        Ranked(place, words, f.rate, f.baseline, under=not place, more=(f"→ {instead(f)}",))
+        Ranked(place, words, f.rate, f.baseline, under="" if place else "worse", more=(f"→ {instead(f)}",))
         for f, (place, words) in zip(found, names, strict=True)
     ]
     return list(Ranking(rows=rows, further=("said instead",)).lines(wide))

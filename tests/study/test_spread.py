@@ -24,6 +24,7 @@ from weakspot.engine.ray_settings import POOLS, RaySettings
 from weakspot.store import Run, RunConfig
 from weakspot.studies.map import parts as map_parts
 from weakspot.studies.map.settings import MapSettings
+from weakspot.studies.map.workers import workers as workers_of
 from weakspot.study.study import find_study
 
 MODEL = "python:tests.studies.map.map_toy:Dim"
@@ -118,9 +119,9 @@ def test_a_map_begun_here_goes_on_there(toy: dict[str, Any], tmp_path: Path) -> 
 def test_other_pictures_on_another_machine_are_told(toy: dict[str, Any], tmp_path: Path) -> None:
     there = toy | {"images": str(write_pictures(tmp_path / "other", 120))}
     settings, other = (MapSettings.read(values) for values in (toy | {"images": str(toy["images"])}, there))
-    recipes = map_parts.workers(settings, map_parts.load(settings), {})
+    recipes = workers_of(settings, map_parts.load(settings), {})
     assert recipes["source"]()
-    changed = map_parts.workers(other, map_parts.load(settings), {})
+    changed = workers_of(other, map_parts.load(settings), {})
     with pytest.raises(WeakspotError, match="not those of the run"):
         changed["source"]()
 

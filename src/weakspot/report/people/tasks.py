@@ -235,7 +235,7 @@ def _refusals(run: Run, most: int | None) -> Task:
 
 
 def _images(run: Run, most: int | None, aspects: tuple[str, ...]) -> Task:
-    """Kept pictures of trials: those that a finding's rate hangs on first (`chosen`)."""
+    """Kept pictures of trials: those that a finding's rate depends on first (`chosen`)."""
     items = [
         Item(
             f"{item_id(one.hypothesis, one.trial.index)}:{aspect}",
