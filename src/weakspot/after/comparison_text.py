@@ -20,8 +20,8 @@ _METHODS: Final = {
     "bh": "Benjamini and Hochberg: of the differences shown, at most {alpha} are expected to be false",
 }
 _OF_ALL: Final = (
-    "The rates are of everything that each run drew, the differences of the cases that both drew, so that a "
-    "difference need not be that of the two rates."
+    "Each rate counts everything that its run drew. A difference counts only the cases that both "
+    "runs drew, so it need not be the difference of the two rates."
 )
 _MARK: Final = {WORSE: "▲ worse", BETTER: "▼ better", UNMEASURED: "unmeasured"}
 
@@ -38,12 +38,12 @@ def sentences(found: Compared) -> list[str]:
     if n and not found.changed(WORSE) and not found.changed(BETTER):
         told.append(f"No difference is shown in {show.plural(n, 'comparison')}.")
     for rows, what, where in (
-        (found.new, "new", "confirmed in the second run alone"),
-        (found.gone, "gone", "confirmed in the first run alone"),
+        (found.new, "new", "confirmed only in the second run"),
+        (found.gone, "gone", "confirmed only in the first run"),
     ):
         if rows:
             unmeasured = sum(row.change == UNMEASURED for row in rows)
-            other = f"; {unmeasured} of them the other run did not measure" if unmeasured else ""
+            other = f"; the other run did not measure {unmeasured} of them" if unmeasured else ""
             are = "is" if len(rows) == 1 else "are"
             told.append(f"{show.plural(len(rows), 'finding')} {are} {what} ({where}{other}): {_named(rows)}.")
     return [*told, *found.notes]
