@@ -125,7 +125,7 @@ def _scored(*values: float) -> Output:
         (lambda cases: [_scored(0.1, 0.9)] * len(cases), "not the most probable"),
         (lambda cases: [Output("wasp")] * len(cases), "not one of the labels"),
         (lambda cases: [Output("fly", status=Status.ERROR, detail="x")] * len(cases), "carries an answer"),
-        (lambda cases: [Output(None, status=Status.ERROR)] * len(cases), "says nothing"),
+        (lambda cases: [Output(None, status=Status.ERROR)] * len(cases), "has no detail"),
         (lambda cases: [Output(LABELS[i % 2]) for i in range(len(cases))], "in another order"),
     ],
 )

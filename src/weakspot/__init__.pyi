@@ -67,8 +67,8 @@ def hunt(
 ) -> Run:
     """Find captions under which an image classifier fails more often than usual.
 
-    The failures of one label are hunted, or those of several with one budget. A source that does not know
-    what it drew, such as a generator, wants a captioner beside it.
+    It hunts the failures of one label, or of several with one budget. A source that does not know what it
+    drew, such as a generator, needs a captioner as well.
 
     Args:
         target: The classifier, e.g. world:classifier (see: weakspot list models). Or: the table: a CSV, Parquet or JSON lines file, a log, a folder, a frame.
@@ -144,8 +144,8 @@ def table(
     """Find which kinds of rows an evaluation fails on, from a table of its results.
 
     The table is a CSV, Parquet, JSON lines or log file with a row for each input. Columns are recognised by
-    their usual names; the options below name them otherwise. What one half of the rows suggests is confirmed
-    on the other half. The model that failed is not asked again.
+    their usual names; if yours have others, name them with the options below. What one half of the rows
+    suggests is confirmed on the other half. The model that failed is not asked again.
 
     Args:
         target: The table: a CSV, Parquet or JSON lines file, a log, a folder, a frame.
@@ -206,9 +206,9 @@ def mine(
 ) -> Run:
     """Find what an encoder of texts does not tell apart.
 
-    Pairs of captions that it confuses and the reference tells apart are mined from a corpus and put
-    into categories. New pairs of every category are then measured against captions with any word replaced,
-    and confirmed on fresh ones. A language model is not needed.
+    Pairs of captions that it confuses and the reference tells apart are mined from a corpus and put into
+    categories. New pairs of every category are then measured against captions with any word replaced, and
+    confirmed on fresh ones. No language model is needed.
 
     Args:
         encoder: The encoder under test, e.g. world:encoder (see: weakspot list models).
@@ -268,12 +268,12 @@ def map(
 ) -> Run:
     """Map where a model fails: which concepts, how much of them, together with which others.
 
-    Pictures are changed as the cells of a concept space say (rotated 10°, darkened 30 %), a search finds the
-    cells that fail, every cell gets a rate with an interval, and failing regions are said in words and
-    confirmed on pictures that the search never saw. A quarter of the pictures each is kept untouched for
-    repair and for its verification.
+    Each cell of a concept space says how to change a picture (rotated 10°, darkened 30 %). A search finds the
+    cells that fail, and every cell gets a rate with an interval. Failing regions are put into words and
+    confirmed on pictures that the search never saw. One quarter of the pictures is kept untouched for repair,
+    and another for its verification.
 
-    A table of results needs no model: its columns are the concepts, its rows are what a search reads.
+    A table of results needs no model: its columns are the concepts, and the search reads its rows.
 
     Args:
         target: The model, e.g. world:classifier (see: weakspot list models), or a table of its results.
@@ -329,8 +329,8 @@ def ask(
 ) -> Run:
     """Find which harmless questions a chat model refuses, and why.
 
-    Errors, blocks by the provider and empty answers are never counted as refusals; nothing answered is asked
-    again when a run is resumed.
+    Errors, blocks by the provider and empty answers never count as refusals. A resumed run does not ask again
+    what was already answered.
 
     Args:
         target: The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl; or a table of questions with answers.
@@ -381,11 +381,11 @@ def repair(
 ) -> Run:
     """Train a model where it fails, and prove on untouched inputs what moved.
 
-    Learns from the repair part of the inputs, and shows the same cases of the verification part to the model
-    before and after: failures removed, failures newly made, the inputs as they are, the whole landscape. A
-    repair that trades one failure for another is called so. Classifiers, summarisers (hf:FOLDER), generators
-    (diffusers:FOLDER, --method lora) and the text tower of world:encoder can be trained. The model is kept as
-    ONNX or safetensors, with a card.
+    It trains on the repair part of the inputs. Then it shows the model the same cases of the verification
+    part before and after: failures removed, failures newly made, the inputs as they are, the whole landscape.
+    A repair that trades one failure for another is reported as a trade. Classifiers, summarisers (hf:FOLDER),
+    generators (diffusers:FOLDER, --method lora) and the text tower of world:encoder can be trained. The model
+    is kept as ONNX or safetensors, with a card.
 
     Args:
         run: The folder of a map, a hunt or a mine.
@@ -430,8 +430,8 @@ def rare(
     """Measure how often an image classifier fails where plain sampling would hardly see a failure.
 
     Images are moved step by step towards being misread, which takes far fewer of them: 40,000 for a factor of
-    2 at one failure in 100,000. Where the classifier gives no scores or the source cannot move its images,
-    they are drawn and counted, and the result says so.
+    2 at one failure in 100,000. If the classifier gives no scores, or the source cannot move its images, they
+    are simply drawn and counted, and the result says so.
 
     Args:
         target: The classifier, e.g. world:classifier (see: weakspot list models).

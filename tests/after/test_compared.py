@@ -111,7 +111,7 @@ def test_rates_of_all_draws_beside_a_difference_of_shared_cases_are_said(tmp_pat
     assert row.contrast is not None
     assert (row.first.n, row.second.n, row.contrast.n) == (60, 20, 20)  # type: ignore[union-attr]
     assert row.contrast.difference == 0
-    said = "need not be that of the two rates"
+    said = "need not be the difference of the two rates"
     assert said in to_json(found)["method"]
     assert said in markdown(found)
     assert said not in to_json(compare_folders(two, three))["method"]
@@ -170,7 +170,7 @@ def test_a_finding_about_one_answer_counts_that_answer_on_fresh_draws(tmp_path: 
 
 def test_runs_that_have_no_rates(tmp_path: Path) -> None:
     one, two = (make(tmp_path / name, "repair") for name in ("one", "two"))
-    with pytest.raises(WeakspotError, match="compares before and after itself"):
+    with pytest.raises(WeakspotError, match="already compares before and after"):
         compare_folders(one, two)
 
 

@@ -142,7 +142,7 @@ def test_after_a_kill_the_same_command_goes_on_and_ends_the_same(
 def test_what_another_export_left_is_not_mixed_in(run_folder: Path, others: Path) -> None:
     other = hunted(others / "other", seed=7, target="python:others:milder?labels=labels.txt")
     Path("bad").mkdir()
-    with pytest.raises(WeakspotError, match="is there already"):
+    with pytest.raises(WeakspotError, match="already exists"):
         exported(run_folder, "bad")
     Path("bad").rmdir()
     Run.create(
@@ -162,10 +162,10 @@ def test_two_at_once_do_not_write_the_same_folder(run_folder: Path) -> None:
 def test_nothing_is_overwritten(run_folder: Path) -> None:
     exported(run_folder)
     before = files(Path("set"))
-    with pytest.raises(WeakspotError, match="set is there already"):
+    with pytest.raises(WeakspotError, match="set already exists"):
         exported(run_folder, per_caption=1)
     Path("dangling").symlink_to("nowhere")
-    with pytest.raises(WeakspotError, match="dangling is there already"):
+    with pytest.raises(WeakspotError, match="dangling already exists"):
         exported(run_folder, "dangling")
     assert files(Path("set")) == before
 
@@ -291,7 +291,7 @@ def test_a_source_that_is_another_by_now_is_refused(run_folder: Path) -> None:
 def test_bad_settings_are_refused_before_anything_is_done(run_folder: Path) -> None:
     for wrong, match in (
         ({"format": "parkett"}, "no format is called"),
-        ({"per_caption": 0}, "are none"),
+        ({"per_caption": 0}, "are too few"),
         ({"draw": -1}, "cannot be drawn"),
         ({"budget": "pears=3"}, "no budget"),
     ):

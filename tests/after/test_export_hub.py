@@ -102,7 +102,7 @@ def test_questions_and_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     rows = [json.loads(line) for line in Path("run/export-jsonl/test.jsonl").read_text().splitlines()]
     assert rows == table
     assert cli(["export", "run", "--format", "jsonl"]) == 1  # nothing is overwritten
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert cli(["export", "run", "--format", "csv"]) == 1
 
 

@@ -263,9 +263,9 @@ def test_published_figures(data: Path) -> None:
     ("content", "complaint"),
     [
         ("{", "is not JSON"),
-        ("[]", "no results that are known"),
+        ("[]", "no results that weakspot can read"),
         ('{"models": {}}', "no published figures"),
-        ('{"responses": {"1": 3}}', "is no object"),
+        ('{"responses": {"1": 3}}', "is not a JSON object"),
     ],
 )
 def test_other_files(tmp_path: Path, content: str, complaint: str) -> None:

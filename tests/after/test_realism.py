@@ -73,7 +73,7 @@ def test_folders_without_enough_pictures_are_refused(tmp_path: Path) -> None:
         realism(tmp_path / "empty", reference=b, features=colours)
     with pytest.raises(WeakspotError, match="a seed cannot be -1"):
         realism(b, reference=b, features=colours, seed=-1)
-    with pytest.raises(WeakspotError, match="less than two pictures"):
+    with pytest.raises(WeakspotError, match="fewer than two usable pictures"):
         realism(fill(tmp_path / "one", 1), reference=b, features=colours)
 
 

@@ -52,7 +52,7 @@ def test_the_folder_of_each_run_is_linked(tmp_path: Path) -> None:
 def test_runs_with_other_cases_are_not(tmp_path: Path) -> None:
     text = page_of(make_hunt(tmp_path / "one"), make_hunt(tmp_path / "two", seed=8))
     assert "separate cases" in text
-    assert "they have another seed" in text
+    assert "their seed differs" in text
     assert "the same cases" not in text
 
 
@@ -66,7 +66,7 @@ def test_three_runs_stand_against_the_first(tmp_path: Path) -> None:
 
 def test_runs_of_different_studies_stand_one_after_the_other(tmp_path: Path) -> None:
     text = page_of(make_hunt(tmp_path / "one"), make_ask(tmp_path / "two"))
-    assert "they only stand one after the other" in text
+    assert "they are only shown one after the other" in text
     assert "against run" not in text
     assert text.count('<article class="run"') == 2
 

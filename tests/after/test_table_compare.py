@@ -76,13 +76,13 @@ def test_what_cannot_be_the_same_cases_is_refused() -> None:
     for row in theirs:
         row["label"] = "mine"  # another prompt for the same questions
     found = compare_tables(mine, theirs)
-    assert "Of 20 ids in both, 20 have another input in the second table." in found.notes
+    assert "Of 20 ids in both, 20 have a different input in the second table." in found.notes
 
 
 def test_cases_of_one_table_alone_are_counted_and_not_compared() -> None:
     found = compare_tables(table([0] * 30), table([1] * 25, id=[f"r{i}" for i in range(10, 35)]))
     assert (found.cases, found.alone) == (20, (10, 5))
-    assert any("10 cases are in the first table alone, 5 in the second" in note for note in found.notes)
+    assert any("10 cases are only in the first table, 5 only in the second" in note for note in found.notes)
 
 
 def test_missing_verdicts_are_neither_successes_nor_failures() -> None:
@@ -271,11 +271,11 @@ def test_missing_verdicts_never_help_to_pass_a_gate() -> None:
     ("more", "what"),
     [
         ({}, "there is no limit"),
-        ({"increase": 0.1}, "an increase over what"),
+        ({"increase": 0.1}, "a limit on increases"),
         ({"findings": 1}, "no findings to limit"),
-        ({"part_rate": 0.1}, "of which parts"),
+        ({"part_rate": 0.1}, "which parts to limit"),
         ({"rate": 3.0}, "--max-rate cannot be 3.0"),
-        ({"rate": 0.1, "only": ("zzz",)}, "nothing that was measured"),
+        ({"rate": 0.1, "only": ("zzz",)}, "none of these limits applies"),
     ],
 )
 def test_limits_that_cannot_be_meant(more: dict[str, Any], what: str) -> None:

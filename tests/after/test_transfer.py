@@ -159,10 +159,10 @@ def test_bad_input(run_folder: Path, others: Path) -> None:
     for targets, more, match in (
         ([], {}, "no other model"),
         ([OWN], {}, "no other model"),
-        ([MILDER], {"n": 0}, "measure nothing"),
+        ([MILDER], {"n": 0}, "too few to measure"),
         (["wurld:classifier"], {}, "no model is called"),
         ([MILDER], {"sources": ["world:rendrer"]}, "no source is called"),
-        ([MILDER], {"budget": "images=many"}, "no amount"),
+        ([MILDER], {"budget": "images=many"}, "not an amount"),
         (["python:others:Varied"], {}, "neither a model nor a function"),
     ):
         with pytest.raises(WeakspotError, match=match):

@@ -155,7 +155,7 @@ def test_errors_of_one_try_do_not_stop_the_next(start: Start) -> None:
 
     with pytest.raises(WeakspotError, match="gone") as error:
         ws.try_words(folder, "it is on a red flower.", target=Dies())
-    assert error.value.fix == "mend the cause, then try again"
+    assert error.value.fix == "remove the cause, then try again"
     found = ws.try_words(folder, "it is on a red flower.")
     assert found.verdict is Answer.WORSE
     assert found.errors >= 50

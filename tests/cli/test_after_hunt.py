@@ -34,7 +34,7 @@ def test_export_says_what_it_wrote_and_what_comes_next(over: Path, capsys: Any) 
     assert lines[-2:] == ["written  'my set'", "next     weakspot realism 'my set' --reference FOLDER"]
     assert said.err.startswith("export of run\n")
     assert cli(["export", "run", "--out", "my set"]) == 1
-    assert "my set is there already" in capsys.readouterr().err
+    assert "my set already exists" in capsys.readouterr().err
 
 
 def test_export_as_json_into_the_runs_folder(over: Path, capsys: Any) -> None:
@@ -81,7 +81,7 @@ def test_transfer_as_json_with_a_budget(over: Path, capsys: Any) -> None:
         (["--target", "python:others:Renamed", "--same", "fly"], "does not say which labels are the same"),
         (["--target", "wurld:classifier"], "no model is called 'wurld:classifier'"),
         (["--target", "python:toy:classify?labels=labels.txt"], "no other model"),
-        (["--target", MILDER, "--n", "0"], "measure nothing"),
+        (["--target", MILDER, "--n", "0"], "too few to measure"),
         (["--target", MILDER, "--budget", "images=1"], "less than one picture"),
     ],
 )
@@ -141,5 +141,5 @@ def test_ctrl_c_says_that_nothing_is_lost(over: Path, capsys: Any, monkeypatch: 
 
     monkeypatch.setattr("weakspot.engine.Engine.draw_at", stopped)
     assert cli(["export", "run", "--draw", "9", "--per-caption", "99", "--out", "set"]) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "run the same command again to go on" in capsys.readouterr().err
     assert not Path("set").exists()

@@ -58,9 +58,9 @@ def told(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
         (["hunt", "onnx:gone.onnx?labels=labels.txt", "--label", "fly"], 1, "gone.onnx cannot be", "path"),
         # numbers
         ([*WORLD, "--budget", ""], 1, "the budget is empty", "images=20000"),
-        ([*WORLD, "--budget", "images=0"], 1, "'0' is no amount to spend on images", "images=20000"),
-        ([*WORLD, "--budget", "images=-5"], 1, "'-5' is no amount to spend on images", "images=20000"),
-        ([*WORLD, "--budget", "images=many"], 1, "'many' is no amount", "images=20000"),
+        ([*WORLD, "--budget", "images=0"], 1, "'0' is not an amount of images", "images=20000"),
+        ([*WORLD, "--budget", "images=-5"], 1, "'-5' is not an amount of images", "images=20000"),
+        ([*WORLD, "--budget", "images=many"], 1, "'many' is not an amount", "images=20000"),
         ([*WORLD, "--budget", "20000"], 1, "'20000' is not a budget", "images=20000"),
         ([*WORLD, "--budget", "imags=5"], 1, "no budget is called 'imags'", "did you mean 'images'?"),
         ([*WORLD, "--fdr", "0"], 1, "false-discovery rate of 0.0 makes no sense", "0.05"),
@@ -260,7 +260,7 @@ def test_a_broken_target_stops_the_run_which_can_go_on_when_it_is_mended(
     assert cli(args) == 1
     *_, cause, fix = capsys.readouterr().err.splitlines()
     assert "all ended in an error: target: ConnectionError: the server ‹U+001B›[31mis gone" in cause
-    assert fix == "  fix: mend the cause, then: weakspot resume run"
+    assert fix == "  fix: remove the cause, then: weakspot resume run"
     config = toy / "run" / "run.yaml"
     config.write_text(config.read_text().replace("toy:Breaking", "toy:Classifier"))
     assert cli(["resume", "run"]) == 0

@@ -54,7 +54,7 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     ("wrong", "complaint"),
     [
         (["--methods", "our"], "did you mean 'ours'"),
-        (["--worlds", "0"], "no benchmark"),
+        (["--worlds", "0"], "leave nothing to measure"),
         (["--budget", "3"], "too few"),
         (["--workers", "-2"], "cannot work"),
         (["--sede", "3"], "did you mean '--seed'"),

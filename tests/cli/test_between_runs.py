@@ -118,7 +118,7 @@ def test_it_is_said_in_plain_words(here: Path, capsys: Any) -> None:
     assert cli(["compare", "a", "b", "--markdown", "told.md"]) == 0
     said = capsys.readouterr().out
     assert "The second run fails less often in 1 of 2 comparisons: ‘it is on a flower.’." in said
-    assert "1 finding was confirmed in the first run alone and never tested in the second" in " ".join(
+    assert "1 finding was confirmed only in the first run and never tested in the second" in " ".join(
         said.split()
     )
     whole = " ".join(said.split())
@@ -135,11 +135,11 @@ def test_it_is_said_in_plain_words(here: Path, capsys: Any) -> None:
 def test_other_draws_are_separate_and_said_to_be(here: Path, capsys: Any) -> None:
     assert cli(["compare", "a", "c", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["separate_because"] == "they have another seed"
+    assert told["separate_because"] == "their seed differs"
     assert not any(row["paired"] for row in told["rows"])
     assert cli(["compare", "a", "c", "--adjust", "bh"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "of separate cases (they have another seed)" in said
+    assert "of separate cases (their seed differs)" in said
     assert "Benjamini and Hochberg" in said
 
 
@@ -242,11 +242,14 @@ def test_the_gate_says_what_got_worse(here: Path, capsys: Any) -> None:
     ("given", "says"),
     [
         (["a"], "there is no limit to check"),
-        (["a", "--max-increase", "0.1"], "an increase over what?"),
+        (["a", "--max-increase", "0.1"], "a limit on increases needs a run to compare with"),
         (["a", "--max-rate", "5"], "--max-rate cannot be 5"),
         (["a", "--against", "q"], "a run of ask, a one of hunt"),
         (["nowhere", "--max-rate", "0.1"], "there is no run folder nowhere"),
-        (["a", "--max-rate", "0.1", "--only", "zebra"], "nothing that was measured has such a limit"),
+        (
+            ["a", "--max-rate", "0.1", "--only", "zebra"],
+            "none of these limits applies to anything that was measured",
+        ),
         (["a", "--max-rate", "0.1", "--summary", "nowhere/x.md"], "No such file"),
         (["a", "--max-rate", "many"], "--max-rate"),
     ],
@@ -267,7 +270,7 @@ def test_a_model_that_was_down_does_not_pass(here: Path, capsys: Any) -> None:
     with Run.open(Path("open")) as run:
         run.ledger.set_fact("state", "running")
     assert cli(["gate", "open", "--max-rate", "1"]) == 2
-    assert "is not over" in capsys.readouterr().err
+    assert "is not finished" in capsys.readouterr().err
 
 
 def test_a_model_at_its_limits_is_stopped_by_luck_once_in_twenty_at_most() -> None:

@@ -116,7 +116,7 @@ def test_a_place_that_is_gone_is_said(
 @pytest.mark.parametrize(
     ("address", "what"),
     [
-        ("bucket", "'bucket' is no address"),
+        ("bucket", "'bucket' is not an address"),
         ("s4://bucket/x", "'s4' addresses"),
         ("s3://key:secret@bucket/x", "has a key"),
     ],

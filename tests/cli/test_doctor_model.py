@@ -76,7 +76,7 @@ def test_good_models(doctor: Any) -> None:
     assert "classifier" in out
     assert "MB of memory" in out
     assert "pictures/s" in out
-    assert "of 80 sanity pictures (world:80) are answered right" in out
+    assert "of 80 sanity pictures (world:80) are answered correctly" in out
     for name, words in (("ngrams", "rows of length 1"), ("extract:2", "answer per text")):
         code, out, _ = doctor(name)
         assert (code, words in out, out.endswith("ok\n")) == (0, True, True)
@@ -109,7 +109,7 @@ def test_as_json(doctor: Any) -> None:
         ("python:mine:logits?labels=labels.txt&outputs=probabilities", "are no probabilities", "sum to 1"),
         ("python:mine:part?labels=labels.txt", "2) for 3 labels", "one label per output"),
         ("python:mine:fickle?labels=labels.txt", "in another order", "evaluation mode"),
-        ("python:mine:breaks?labels=labels.txt", "ValueError: no such thing", "mend it"),
+        ("python:mine:breaks?labels=labels.txt", "ValueError: no such thing", "correct it"),
         ("python:mine:Long", "a vector of length 3.464", "divide each row"),
     ],
 )

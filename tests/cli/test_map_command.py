@@ -53,5 +53,5 @@ def test_misuse(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "dqn" in json.loads(capsys.readouterr().out)["fix"]
     assert cli(["prefer", "nowhere"]) == 1
     assert cli(["prefer", "nowhere", "--modes", "one"]) == 2
-    assert "no numbers of modes" in capsys.readouterr().err
+    assert "not numbers of modes" in capsys.readouterr().err
     assert cli(["prefer", "nowhere", "--worse", "1=2"]) == 2

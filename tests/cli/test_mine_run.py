@@ -128,7 +128,7 @@ def test_a_giant_line_among_others_is_left_out(place: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        ({"reference": f"{TOY}Blind"}, "embed alike"),
+        ({"reference": f"{TOY}Blind"}, "give the same embeddings"),
         ({"encoder": f"{TOY}Zero"}, "zeros alone"),
         ({"encoder": f"{TOY}NotFinite"}, "not finite"),
         ({"encoder": f"{TOY}Fewer"}, "an encoder gives one row for each text"),
@@ -170,7 +170,7 @@ def test_a_copy_of_the_encoder_under_another_name_is_found_out(
     texts = (place / "c.txt").read_text().splitlines()
     np.savez("same.npz", embeddings=3 * Blind().embed_texts(texts), captions=np.array(texts))
     assert mine("--out", "run", reference="npz:same.npz") == 1
-    assert "embed alike, so nothing could differ" in capsys.readouterr().err
+    assert "give the same embeddings, so they cannot disagree" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line(here: Path, capsys: Any
     assert not told["valid"]
     assert [p["line"] for p in told["problems"]].count(9) == 2
     assert cli(["run", "study.yaml"]) == 1
-    assert "study.yaml is not right: 13 problems" in capsys.readouterr().err
+    assert "study.yaml is not valid: 13 problems" in capsys.readouterr().err
     assert not Path("runs").exists()
 
 
@@ -159,7 +159,7 @@ def test_files_that_are_none(here: Path, capsys: Any) -> None:
         assert "there is no file nowhere.yaml" in capsys.readouterr().err
     Path("bytes.yaml").write_bytes(b"\xff\xfe\x00")
     assert cli(["validate", "bytes.yaml"]) == 1
-    assert "is no study" in capsys.readouterr().err
+    assert "is not a study" in capsys.readouterr().err
     assert cli(["validate", str(here)]) == 1
     assert cli(["init", "hunnt"]) == 1
     assert "did you mean 'hunt'?" in capsys.readouterr().err
@@ -244,7 +244,7 @@ def test_a_variable_with_a_typo_is_told(capsys: Any, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("WEAKSPOT_DATA", "somewhere")  # nobody's flag, and nobody's typo
     assert cli(["list", "models"]) == 0
     told = capsys.readouterr().err.splitlines()
-    assert told == ["note: WEAKSPOT_HUNT_SEDE mirrors no flag; did you mean 'WEAKSPOT_HUNT_SEED'?"]
+    assert told == ["note: WEAKSPOT_HUNT_SEDE matches no flag; did you mean 'WEAKSPOT_HUNT_SEED'?"]
     monkeypatch.delenv("WEAKSPOT_HUNT_SEDE")
     monkeypatch.setenv("WEAKSPOT_HUNT_SEED", "x")
     assert cli(["hunt", "world:classifier", "--label", "fly"]) == 2

@@ -251,7 +251,7 @@ def test_progress_is_told(photographed, tmp_path, encoder):
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"tags": "tags.txt"}, "tags are said by an encoder"),
+        ({"tags": "tags.txt"}, "tags need an encoder"),
         ({"encoder": "world:classifier"}, "not a Encoder|not an Encoder"),
         ({"encoder": "world:encoder", "tags": "none.txt"}, "none.txt"),
         ({"encoder": "world:encodr"}, "encodr"),

@@ -207,7 +207,7 @@ def test_a_source_that_ignores_its_indices_is_found_out(tmp_path: Path) -> None:
     with engine(tmp_path, batch=10, source=Deaf()) as one, one.run:
         one.draw([Want(fails(0.5), 30)])
         assert one.tally(fails(0.5)).n == 10  # the first batch
-        assert "not those of the indices" in one.run.ledger.errors()[0][0]
+        assert "do not match the indices" in one.run.ledger.errors()[0][0]
 
 
 def test_scores_that_do_not_fit_their_labels_are_errors(tmp_path: Path) -> None:

@@ -41,10 +41,10 @@ def test_the_same_model_elsewhere_is_the_same() -> None:
 @pytest.mark.parametrize(
     ("there", "what", "fix"),
     [
-        (Model("b"), "has another model", "same files"),
-        (Model("a", labels=("no", "yes")), "has other labels", "same files"),
+        (Model("b"), "has a different model", "same files"),
+        (Model("a", labels=("no", "yes")), "has different labels", "same files"),
         (Model("a", "bfloat16", "cuda"), "bfloat16 on cuda, this machine's in float32 on cpu", "dtype=bf"),
-        (Clerk(), "other parts", "same files"),
+        (Clerk(), "different parts", "same files"),
     ],
 )  # fmt: skip
 def test_another_one_is_refused(there: Any, what: str, fix: str) -> None:

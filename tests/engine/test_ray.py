@@ -199,7 +199,7 @@ def test_a_batch_that_kills_its_worker_again_and_again_ends_the_run(cluster: Any
     with (
         on_ray(tmp_path / "run", made("source=1", target=Deadly)) as one,
         one.run,
-        pytest.raises(WeakspotError, match="3 workers died of the same batch, the last a target's"),
+        pytest.raises(WeakspotError, match="3 workers died on the same batch, the last a target's"),
     ):
         one.draw([Want(fails(0.3), 200)])
     with Run.read(tmp_path / "run") as run:
@@ -208,7 +208,7 @@ def test_a_batch_that_kills_its_worker_again_and_again_ends_the_run(cluster: Any
 
 @pytest.mark.long
 def test_a_part_that_cannot_be_made_or_sent_is_said_at_once(cluster: Any) -> None:
-    with pytest.raises(WeakspotError, match="a target worker cannot begin: there is no such") as caught:
+    with pytest.raises(WeakspotError, match="a target worker cannot start: there is no such") as caught:
         made("source=1", target=Unable)
     assert caught.value.fix == "name another"
     with pytest.raises(WeakspotError, match="the source cannot be sent to another process"):
@@ -238,7 +238,7 @@ class Coloured:
 def test_workers_with_another_model_are_refused(cluster: Any) -> None:
     settings = RaySettings.parse(f"ray?{SMALL}&source=1&target=2")
     recipes: dict[str, Callable[[], Any]] = {"source": Dice, "target": Coloured, "judge": Wrong}
-    with pytest.raises(WeakspotError, match="a target worker has another model") as error:
+    with pytest.raises(WeakspotError, match="a target worker has a different model") as error:
         RayExecutor(settings, recipes, here={"source": Dice(), "target": Coloured(), "judge": Wrong()})
     assert "same files" in (error.value.fix or "")
     here = {"source": Dice(), "target": Coloured(7), "judge": Wrong()}
@@ -358,7 +358,7 @@ def test_a_cluster_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) ->
     assert "ray start" in (caught.value.fix or "")
     with pytest.raises(WeakspotError, match=r"no Ray cluster at .*: ConnectionRefusedError"):
         connect(RaySettings.parse("ray:127.0.0.1:1"))
-    with pytest.raises(WeakspotError, match="'nowhere' is no address"):
+    with pytest.raises(WeakspotError, match="'nowhere' is not an address"):
         connect(RaySettings.parse("ray:nowhere"))
 
 

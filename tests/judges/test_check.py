@@ -104,9 +104,9 @@ def test_a_folder_is_grouped_by_its_files(tmp_path: Path) -> None:
         ('{"label": "refuses"}\n', "line 1 has no answer"),
         (
             '{"answer": "a", "label": "refuses"}\n\n{"answer": "a", "label": "refuze"}\n',
-            "line 3: 'refuze' is no label",
+            "line 3: 'refuze' is not a label",
         ),
-        ('{"answer": 3, "label": "refuses"}\n', "the answer is no text"),
+        ('{"answer": 3, "label": "refuses"}\n', "the answer is not a text"),
         ('{"answer": "a", "label": "refuses"}\nnot json\n', "line 2"),
         ("", "no rows"),
     ],
@@ -131,7 +131,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(WeakspotError, match="two groups"):
         leave_one_out(read_labels([path]))
     labelled = [Labelled(None, "a", Grade.REFUSES, g) for g in "ab"]
-    with pytest.raises(WeakspotError, match="no refusals, or nothing else"):
+    with pytest.raises(WeakspotError, match="all refusals, or none of them"):
         leave_one_out(labelled)
 
 
@@ -140,4 +140,4 @@ def test_misuse_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert cli(["judge", "check", "embeded", "--labels", str(path)]) == 1
     assert "did you mean 'embedded'" in capsys.readouterr().err
     assert cli(["judge", "check", "label", "--labels", str(path), "--leave-one-out"]) == 1
-    assert "cannot be trained anew" in capsys.readouterr().err
+    assert "cannot be trained again" in capsys.readouterr().err

@@ -46,7 +46,7 @@ def test_a_discrepancy_that_is_not_finite_is_an_error(delta: float) -> None:
     (verdict,) = Discrepancy(lambda *_: delta).judge([case()], [Output("a")])
     assert verdict.failed is None
     assert verdict.status is Status.ERROR
-    assert "no finite number" in verdict.reason
+    assert "not a finite number" in verdict.reason
 
 
 def test_what_cannot_be_judged() -> None:

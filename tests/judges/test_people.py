@@ -109,5 +109,5 @@ def test_what_is_no_rating_is_said(tmp_path: Path, said: str) -> None:
     (tmp_path / FILE).write_text("something,else\n1,2\n")
     with pytest.raises(WeakspotError, match="no columns"):
         PeopleJudge(tmp_path)
-    with pytest.raises(WeakspotError, match="where the ratings are"):
+    with pytest.raises(WeakspotError, match="no folder of ratings"):
         JUDGES.load("people")

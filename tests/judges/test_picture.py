@@ -82,7 +82,7 @@ def test_probabilities_sum_to_one() -> None:
         ("picture?encoder=world:encoder&measure=beauty", "no measure of pictures"),
         ("picture?encoder=world:encoder&measure=shows", "no attribute is named"),
         ("picture?encoder=world:encoder&attribute=a man", "two values at least"),
-        ("picture?encoder=world:encoder&attribute=a|b&wanted=1", "wanted share of each"),
+        ("picture?encoder=world:encoder&attribute=a|b&wanted=1", "wanted share for each"),
         ("picture?encoder=world:encoder&attribute=a|b&wanted=1,-1", "wanted shares cannot"),
         ("picture?encoder=world:encoder&attribute=a|b&value=c", "no value 'c'"),
         ("picture?encoder=world:encoder&epsilon=inf", "epsilon cannot be"),

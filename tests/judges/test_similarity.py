@@ -46,7 +46,7 @@ def test_the_target_answers_with_the_cosine() -> None:
         assert float(output.answer or "") == pytest.approx(float(one @ two), abs=1e-5)
     with pytest.raises(WeakspotError, match="zeros alone"):
         PairSimilarity(Zero()).answer(CASES)
-    with pytest.raises(WeakspotError, match="no pair of texts"):
+    with pytest.raises(WeakspotError, match="not a pair of texts"):
         PairSimilarity(Bag()).answer([Case(Hypothesis("x"), 0, 0, "a text", "")])
 
 

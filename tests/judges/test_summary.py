@@ -77,7 +77,7 @@ def test_a_discrepancy_that_is_no_number_is_an_error_of_that_trial_alone() -> No
     assert good.failed is False
     assert bad.failed is None
     assert bad.status is Status.ERROR
-    assert "no finite number" in bad.reason
+    assert "not a finite number" in bad.reason
 
 
 @pytest.mark.parametrize(

@@ -323,7 +323,7 @@ def test_it_finds_out_how_much_a_provider_stands() -> None:
         ("gpt-4o", "not a provider and its model", "chat:openai/gpt-4o"),
         ("openai-api/a/b?base_url=http://me:secret@127.0.0.1/v1", "carries a user", ""),
         ("openai-api/a/b?base_url=127.0.0.1", "cannot be read", ""),
-        ("ollama/llava?api_key=sk-1", "a key does not belong into a name", ""),
+        ("ollama/llava?api_key=sk-1", "a key must not be in a name", ""),
         ("ollama/llava?concurrency=0", "concurrency cannot be '0'", ""),
         ("ollama/llava?price=cheap", "a price cannot be 'cheap'", ""),
         ("mistral/x?max_dollars=3", "MISTRAL_API_KEY", ""),

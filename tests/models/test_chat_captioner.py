@@ -48,7 +48,7 @@ def test_it_says_what_is_there_after_the_prefix() -> None:
 
 def test_it_knows_no_probabilities_and_a_blind_model_is_said() -> None:
     assert not isinstance(Chat(), ScoringCaptioner)
-    with pytest.raises(WeakspotError, match="said nothing of 2 pictures: the model cannot see"):
+    with pytest.raises(WeakspotError, match="said nothing about 2 pictures: the model cannot see"):
         Chat(Status.ERROR).captions(PICTURES)
 
 

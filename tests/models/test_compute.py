@@ -138,7 +138,7 @@ def test_options_of_a_users_module_and_of_torchscript(which: str, request: pytes
     half = MODELS.load(f"{name}&dtype=bfloat16&batch=2")
     np.testing.assert_allclose(probabilities(half), probabilities(usual), atol=0.01)
     assert half.digest == f"{usual.digest}-bfloat16"
-    with pytest.raises(WeakspotError, match="'int8' is no number format"):
+    with pytest.raises(WeakspotError, match="'int8' is not a number format"):
         MODELS.load(f"{name}&dtype=int8")
 
 
@@ -195,7 +195,7 @@ def test_what_cannot_be_compiled_goes_on_without(
         assert np.array_equal(probabilities(model), probabilities(classifier(batch=2)))
     assert len(calls) == 1  # it is not tried again
     assert caplog.messages == [
-        "small: not compiled, goes on without: RuntimeError: Failed to find a working compiler"
+        "small: not compiled, going on without: RuntimeError: Failed to find a working compiler"
     ]
 
 

@@ -199,7 +199,7 @@ def test_what_cannot_be_loaded_is_said(copy: Path) -> None:
     refused(f"hf:{copy}?pickle=perhaps", "pickle cannot be")
     content = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps(content | {"id2label": {"0": "a", "2": "b"}}))
-    refused(f"hf:{copy}", "not numbered from 0 on")
+    refused(f"hf:{copy}", "not numbered from 0")
     (copy / "config.json").write_text(json.dumps(content | {"id2label": {"0": "a", "1": " "}}))
     refused(f"hf:{copy}", "a label without a name")
     (copy / "config.json").write_text(json.dumps(content))

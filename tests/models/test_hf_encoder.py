@@ -149,7 +149,7 @@ def test_what_cannot_be_loaded_is_said(made: tuple[Path, Any, str], tmp_path: Pa
     (copy / "config.json").write_text('{"model_type": "bert"}')
     refused(f"hf:{copy}", "'bert', which cannot be used here yet")
     (copy / "config.json").write_text("[]")
-    refused(f"hf:{copy}", "is no object")
+    refused(f"hf:{copy}", "is not a JSON object")
 
 
 def test_weights_that_do_not_fit_are_refused(made: tuple[Path, Any, str], tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_file_without_the_library_is_read_exactly_or_refused_by_name(tmp_path:
         wanted = library(images=[ODD], return_tensors="np", input_data_format="channels_last")
         if not isinstance(prepare_of(tmp_path), Preprocess):
             named = type(library).__name__.removesuffix("Pil")
-            with pytest.raises(WeakspotError, match=f"not known here: .*{named}"):
+            with pytest.raises(WeakspotError, match=f"weakspot does not know: .*{named}"):
                 read_preprocess(tmp_path)
             continue
         ours = read_preprocess(tmp_path)
@@ -107,7 +107,7 @@ def test_settings_that_are_not_followed_are_no_plain_ones(
         read_preprocess(tmp_path)
     assert refused.value.fix
     if "image_processor_type" in change:
-        with pytest.raises(WeakspotError, match="nobody knows how pictures are prepared"):
+        with pytest.raises(WeakspotError, match="not known how to prepare pictures"):
             prepare_of(tmp_path)
 
 

@@ -278,13 +278,13 @@ def test_requests_overlap(serve: Any, labels: Path) -> None:
         ("http://127.0.0.1:9/p?labels=L&send=multipart&batch=4", "a form holds one picture"),
         ("http://127.0.0.1:9/p?labels=L&timeout=soon", "timeout cannot be 'soon'"),
         ("http://127.0.0.1:9/p?labels=L&outputs=percent", "outputs cannot be"),
-        ("http://127.0.0.1:9/p?labels=L&seed=seed", "taken for a classifier"),
-        ("http://me:secret@127.0.0.1:9/p?labels=L", "a key does not belong"),
+        ("http://127.0.0.1:9/p?labels=L&seed=seed", "read as a classifier"),
+        ("http://me:secret@127.0.0.1:9/p?labels=L", "a key must not be in a name"),
         ("http://?labels=L", "is not an address"),
         ("http://[::1", "is not an address"),
         ("http:gone.yaml", "gone.yaml cannot be read"),
         ("http:broken.yaml", "is not YAML"),
-        ("http:list.yaml", "says nothing"),
+        ("http:list.yaml", "does not describe an endpoint"),
         ("http:strange.yaml", "no place for 'adress'"),
         ("http:number.yaml", "batch in .* cannot be 'many'"),
         ("http://127.0.0.1:9/v1/images/generations?labels=L", "makes pictures"),
@@ -359,7 +359,7 @@ def test_one_that_draws_anew_each_time_is_no_source(serve: Any, caplog: pytest.L
         assert not MODELS.load(name).repeats  # the doctor may look at it
     assert "tiny · drawn anew each time" in caplog.text
     for load in (partial(SOURCES.load, name, label="fly"), partial(generator, None, name)):
-        with pytest.raises(WeakspotError, match="draws another picture each time") as error:
+        with pytest.raises(WeakspotError, match="draws a different picture each time") as error:
             load()
         assert "seed=NAME" in error.value.fix
         assert "cache=FOLDER" in error.value.fix

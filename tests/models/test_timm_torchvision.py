@@ -160,12 +160,12 @@ def test_timm_short_names_are_the_hubs(tmp_path: Path, monkeypatch: pytest.Monke
     [
         (lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"), "pickle only"),
         (lambda f: (f / "model.safetensors").write_bytes(b"broken"), "cannot be read"),
-        (lambda f: folder(f, architecture="huge"), "no architecture of timm"),
+        (lambda f: folder(f, architecture="huge"), "not an architecture of timm"),
         (
             lambda f: safetensors.save_file({"0.weight": torch.zeros(1)}, f / "model.safetensors"),
             "do not fit",
         ),
-        (lambda f: folder(f, pretrained_cfg={**SETTINGS, "crop_mode": "border"}), "not known here"),
+        (lambda f: folder(f, pretrained_cfg={**SETTINGS, "crop_mode": "border"}), "weakspot does not know"),
         (lambda f: folder(f, pretrained_cfg={**SETTINGS, "input_size": [1, 8, 8]}), "1 channels"),
     ],
 )
@@ -215,7 +215,7 @@ def test_timm_reads_pickles_on_the_users_word_alone(tmp_path: Path) -> None:
     assert "add pickle=yes" in error.value.fix
     np.testing.assert_allclose(scores(MODELS.load(f"timm:{where}?pickle=yes&device=cpu")), wanted, atol=1e-6)
     (where / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'exit 3'\ntR.")
-    with pytest.raises(WeakspotError, match="no pickle of tensors alone"):
+    with pytest.raises(WeakspotError, match="not a pickle of tensors only"):
         MODELS.load(f"timm:{where}?pickle=yes")
 
 
@@ -319,7 +319,7 @@ def test_torchvision_with_weights_of_ones_own(tmp_path: Path) -> None:
     [
         ("torchvision:tinny?pickle=yes", "no classifier 'tinny'"),
         ("torchvision:tiny?weights=V3&pickle=yes", "no weights 'V3'"),
-        ("torchvision:tiny?weights=V1&pickle=yes", "could not be had: OSError: no route to host"),
+        ("torchvision:tiny?weights=V1&pickle=yes", "could not be fetched: OSError: no route to host"),
     ],
 )
 def test_torchvision_names_that_are_wrong(name: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,7 +369,7 @@ def test_torchscript_is_run_on_the_users_word_alone(tmp_path: Path) -> None:
     with pytest.raises(WeakspotError, match="3 outputs, and there are 2 labels"):
         MODELS.load(f"{name}&code=yes").answer(CASES)
     torch.save({"a": 1}, file)
-    with pytest.raises(WeakspotError, match="is no TorchScript file"):
+    with pytest.raises(WeakspotError, match="is not a TorchScript file"):
         MODELS.load(f"{name}&code=yes")
     with pytest.raises(WeakspotError, match="cannot be read"):
         MODELS.load(f"torchscript:{tmp_path / 'gone.pt'}?labels={labels}&code=yes")

@@ -225,7 +225,7 @@ def test_garak_what_was_not_judged_has_no_verdict(tmp_path: Path) -> None:
 
 def test_the_hit_log_of_garak_is_refused(tmp_path: Path) -> None:
     hit = {"goal": "g", "attempt_id": "a", "generator": "x y", "probe": "p", "detector": "d", "score": 1.0}
-    with pytest.raises(WeakspotError, match="hits alone"):
+    with pytest.raises(WeakspotError, match="only the hits"):
         read_records(written(tmp_path / "garak.hitlog.jsonl", hit))
 
 
@@ -309,7 +309,7 @@ def test_a_document_that_was_cut_off_is_one_clear_error(tmp_path: Path, made: st
         else (MADE / made).read_text()[:-300]
     )
     (tmp_path / "a.json").write_text(text)
-    with pytest.raises(WeakspotError, match="not whole JSON"):
+    with pytest.raises(WeakspotError, match="not complete JSON"):
         read_log(tmp_path / "a.json")
 
 

@@ -224,7 +224,7 @@ def test_columns_that_say_right_or_wrong(name: str, values: list[Any], failed: l
 def test_label_and_prediction_come_before_such_a_column_and_a_contradiction_is_told() -> None:
     found = judged(label=["a", "b"], prediction=["a", "c"], correct=[1, 1])
     assert found.failed.tolist() == [False, True]
-    assert "says otherwise in 1 row: --failed '`correct` == false'" in found.records.notes[0]
+    assert "disagrees in 1 row: to follow it, use --failed '`correct` == false'" in found.records.notes[0]
     assert failures(failed="`correct` == false", label=["a"], prediction=["b"], correct=[1]) == [False]
 
 

@@ -62,7 +62,7 @@ def test_a_claim_about_one_wrong_answer_says_so_everywhere(build: Build) -> None
     assert "63 % [46, 78] of 100 fresh fly pictures are taken for ‘bee’ → bee only" in page
     assert "This is about one wrong answer" in page
     assert "| → bee only |" in text
-    assert "“Only”: the rates" in text
+    assert "“Only” means that both rates" in text
     assert "when it is on a flower, 63 % of fly pictures are taken for ‘bee’" in data["conclusion"]
     assert "→ bee only" in lines
 

@@ -124,7 +124,7 @@ def test_two_people_change_the_headline(tmp_path: Path) -> None:
     with Run.read(folder) as run:
         document = report.document_of(run)
         assert "50 % of fly pictures are misread" in document.conclusion
-        assert "by the labels of 2 people; as measured it was 67 %" in document.conclusion
+        assert "according to 2 people; without this correction it was 67 %" in document.conclusion
         page, text, lines = report.html(run), report.markdown(run), "\n".join(document.lines(100))
         values = report.summary(run)
     for told in (page, text, lines):

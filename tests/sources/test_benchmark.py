@@ -132,7 +132,7 @@ class TestMossbench:
 
     def test_duplicate_ids(self, tmp_path: Path) -> None:
         (tmp_path / "benign.jsonl").write_text("\n".join(json.dumps(entry("1")) for _ in range(2)))
-        with pytest.raises(WeakspotError, match=r"'1' is there twice \(lines 1 and 2\)"):
+        with pytest.raises(WeakspotError, match=r"'1' appears twice \(lines 1 and 2\)"):
             mossbench(str(tmp_path))
 
 
@@ -176,7 +176,7 @@ class TestQuestions:
             ),
             (
                 '{"id": 1, "question": "a"}\n{"id": 1, "question": "b"}',
-                r"'1' is there twice \(lines 1 and 2\)",
+                r"'1' appears twice \(lines 1 and 2\)",
             ),
             ('{"question": "a"}\n{"qestion": "b"}', "line 2 has no question"),
             ('{"question": "a", "set": "weird"}', "line 1: the set 'weird' is not known"),
@@ -196,7 +196,7 @@ class TestQuestions:
             ("q.json", b'{"question": ', "line 1"),
             ("q.json", b"3", "no list of objects"),
             ("q.jsonl", b'{"question": "a"}\n"\xff"', "line 2 is not UTF-8"),
-            ("q.txt", b"hello", "no kind that is read"),
+            ("q.txt", b"hello", "not a kind of file that weakspot reads"),
         ],
     )
     def test_broken_files(self, tmp_path: Path, name: str, content: bytes, complaint: str) -> None:

@@ -127,7 +127,7 @@ def test_a_damaged_picture_is_left_out(folder: Path) -> None:
         (b'{"file": "other.png", "caption": "x"}', "no caption of a picture"),
         (b'{"file": "images/0.png", "caption": ["", 7, "\\u0000"]}', "no caption of a picture"),
         (b"[1, 2", "cannot be read"),
-        (b"7", "is no object"),
+        (b"7", "is not a JSON object"),
     ],
 )
 def test_bad_files(folder: Path, content: bytes | None, what: str) -> None:

@@ -135,7 +135,7 @@ def test_coco(tmp_path: Path) -> None:
         read_corpus(f"coco:{tmp_path / 'i.json'}")
     assert "instances" in error.value.fix
     (tmp_path / "broken.json").write_text('{"annotations": [')
-    with pytest.raises(WeakspotError, match="no JSON file"):
+    with pytest.raises(WeakspotError, match="not a JSON file"):
         read_corpus(f"coco:{tmp_path / 'broken.json'}")
 
 

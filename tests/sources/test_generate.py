@@ -116,7 +116,7 @@ def test_a_hunt_with_a_generator_ends_whole(tmp_path: Any) -> None:
     parts: dict[str, Any] = {"source": TextToImage(Static(), expected="fly"), "captioner": Mute()}
     with ws.hunt("world:classifier", label="fly", budget="images=600", out=tmp_path / "r", **parts) as run:
         assert run.findings == []
-        assert "nothing is said of the images" in run.state
+        assert "nothing describes the images" in run.state
         base = run.ledger.hypotheses()
         assert [h.origin for h in base] == ["baseline"]
         assert run.ledger.tallies()[base[0].id].failures > 0

@@ -142,7 +142,7 @@ def test_a_wrong_template_is_explained(template: str, what: str, fix: str) -> No
 def test_what_a_prompt_cannot_be_without() -> None:
     with pytest.raises(WeakspotError, match="the label is empty"):
         base_prompt(" \n", "insect")
-    with pytest.raises(WeakspotError, match="'fly' has none known") as error:
+    with pytest.raises(WeakspotError, match="no parent of 'fly' is known") as error:
         base_prompt("fly", template="a {label}, which is a {parent}")
     assert "({parent})" in error.value.fix
 
@@ -243,7 +243,7 @@ def test_imagenets_list_of_ids_and_names(tmp_path: Path) -> None:
         ("l.json", "{", "cannot be read"),
         ("l.json", "[" * 100_000, "cannot be read"),
         ("l.json", "3", "neither a list nor an object"),
-        ("l.json", "[3]", "entry 1 .* is no label: '3'"),
+        ("l.json", "[3]", "entry 1 .* is not a label: '3'"),
         ("l.json", '["fly", [["x"]]]', "entry 2 .* has the name"),
         ("l.json", '[{"name": 7}]', "has the name '7'"),
         ("l.json", '[{"parent": "insect"}]', "entry 1 .* has no name"),

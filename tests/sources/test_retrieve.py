@@ -229,7 +229,7 @@ def test_labels_by_folder(photos: Path) -> None:
     with pytest.raises(WeakspotError, match="no picture has the label 'gren'") as caught:
         Retrieval(pool, encoder, known=known, expected="gren")
     assert "'green'" in caught.value.fix
-    with pytest.raises(WeakspotError, match="nobody says what the pictures show"):
+    with pytest.raises(WeakspotError, match="it is not known what the pictures show"):
         Retrieval(pool, encoder)
 
 
@@ -278,14 +278,14 @@ def test_labels_in_another_column_and_captions_alone(tmp_path: Path, photos: Pat
     ("name", "content", "what"),
     [
         ("x.json", "{", "cannot be read"),
-        ("x.json", "[1]", "is no object"),
-        ("x.json", "3", "is no object"),
+        ("x.json", "[1]", "is not a JSON object"),
+        ("x.json", "3", "is not a JSON object"),
         ("x.json", '[{"label": "a"}]', "names no file"),
         ("x.json", "{}", "no column"),
         ("x.csv", "", "no column"),
-        ("x.csv", "file,label\nnowhere.png,a\n", "speaks of none"),
-        ("x.csv", "file,label\nx/1.png,a\ny/1.png,b\n", "speaks of none"),  # which of the two?
-        ("x.csv", "file,label\n2.png,a\n", "speaks of none"),  # which of the two?
+        ("x.csv", "file,label\nnowhere.png,a\n", "mentions none"),
+        ("x.csv", "file,label\nx/1.png,a\ny/1.png,b\n", "mentions none"),  # which of the two?
+        ("x.csv", "file,label\n2.png,a\n", "mentions none"),  # which of the two?
         ("x.csv", 'file,label\n"' + "x" * 200_000, "cannot be read"),
         ("x.json", "[" * 100_000, "cannot be read"),
     ],
@@ -331,7 +331,7 @@ def test_it_has_a_name_with_options(photos: Path, tmp_path: Path) -> None:
     [
         ("retrieve:{}?encoder=test:tints", "does not know what its pictures show", "?label=fly"),
         ("retrieve:{}?label=red", "cannot be built", "retrieve:photos?encoder="),
-        ("retrieve:{}?encoder=world:classifier&label=red", "is no encoder", "world:encoder"),
+        ("retrieve:{}?encoder=world:classifier&label=red", "is not an encoder", "world:encoder"),
         ("retrieve:{}?encoder=test:tins&label=red", "no model is called", "test:tints"),
         ("retrieve:{}?encoder=test:tints&label=red&top=0", "top cannot be '0'", "whole number"),
         ("retrieve:{}?encoder=test:tints&label=red&tpo=3", "no option 'tpo'", "'top'"),

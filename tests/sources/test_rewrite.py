@@ -129,7 +129,7 @@ def test_lines_and_folders_are_read(tmp_path: Path) -> None:
     [
         ("", "there are no texts"),
         ("{", "not lines of JSON"),
-        ("[1]", "is no object"),
+        ("[1]", "is not a JSON object"),
         ('{"text": "a"}', "has no summary"),
         ('{"text": "", "summary": "b"}', "has no text"),
         ('{"text": 3, "summary": "b"}', "has no text"),

@@ -162,7 +162,7 @@ def test_folders_and_packs(tmp_path: Path) -> None:
     found = labelled_images(str(tmp_path / "a"), labels=("cat", "dog"))
     assert found.labels == ("cat",) * 3 + ("dog",) * 3
     assert found.picture(0).shape == (8, 8, 3)
-    with pytest.raises(WeakspotError, match="not the target's, such as 'dog'"):
+    with pytest.raises(WeakspotError, match="not labels of the target, such as 'dog'"):
         labelled_images(str(tmp_path / "a"), labels=("cat", "wolf"))
 
     flat = tmp_path / "b"

@@ -349,7 +349,7 @@ def test_a_damaged_page_is_explained(book: Ledger) -> None:
 
 
 def test_a_ledger_is_never_made_over_another(book: Ledger) -> None:
-    with pytest.raises(LedgerError, match="a ledger already"):
+    with pytest.raises(LedgerError, match="already a ledger"):
         Ledger.create(book.path)
 
 

@@ -103,11 +103,11 @@ def test_where_a_file_can_be_half_there_it_is_written_under_another_name(
 @pytest.mark.parametrize(
     ("url", "what", "fix"),
     [
-        ("bucket/folder", "is no address", "s3://bucket"),
-        ("", "is no address", "s3://bucket"),
-        ("s3://", "is no address", "s3://bucket"),
-        ("s3://bucket\n/x", "is no address", "s3://bucket"),
-        ("simplecache::s3://bucket/x", "is no address", "s3://bucket"),
+        ("bucket/folder", "is not an address", "s3://bucket"),
+        ("", "is not an address", "s3://bucket"),
+        ("s3://", "is not an address", "s3://bucket"),
+        ("s3://bucket\n/x", "is not an address", "s3://bucket"),
+        ("simplecache::s3://bucket/x", "is not an address", "s3://bucket"),
         ("s4://bucket/x", "cannot be kept at 's4'", "s3"),
         ("github://owner/name", "cannot be kept at 'github'", "choose from"),
         ("http://host/x", "cannot be kept at 'http'", ""),

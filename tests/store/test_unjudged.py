@@ -22,8 +22,8 @@ from weakspot.store.run import plain_reason
         ("judge: <object at 0x7f12ab90>", "judge: <object at …>"),
         ("request 1234567 timed out after 30 s", "request … timed out after 30 s"),
         (
-            "the discrepancy margin is nan, no finite number",
-            "the discrepancy margin is nan, no finite number",
+            "the discrepancy margin is nan, which is not a finite number",
+            "the discrepancy margin is nan, which is not a finite number",
         ),
     ],
 )

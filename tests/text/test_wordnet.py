@@ -313,7 +313,7 @@ def test_an_unknown_word_says_the_nearest(small: Small) -> None:
 
 @pytest.mark.parametrize("id", ["", "n1", "n123456789", "v02123394", "02123394", "n٠٢١٢٣٣٩٤", "n-2123394"])
 def test_an_id_has_eight_digits(small: Small, id: str) -> None:
-    with pytest.raises(WeakspotError, match="no id of a noun"):
+    with pytest.raises(WeakspotError, match="not the id of a noun"):
         small[0].sense_of_id(id)
 
 

@@ -287,7 +287,7 @@ def test_labels_of_two_people_change_the_headline(chromium: Any, tmp_path: Path)
         page.goto("about:blank")
     after = headline()
     assert "67 % of fly pictures" not in after
-    assert "by the labels of 2 people; as measured it was 67 %" in after
+    assert "according to 2 people; without this correction it was 67 %" in after
     assert [error for error in errors if "ERR_CONNECTION" not in error] == []  # of a server that is gone
     page.close()
 

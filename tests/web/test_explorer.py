@@ -227,7 +227,7 @@ def test_questions_are_their_own_input_and_nothing_found_has_a_way_on(
     assert "not kept" not in page
     assert caption[:20] in page
     empty = view("/run/hunt-fly/trials?verdict=undecided").text
-    assert "No trial is like that" in empty
+    assert "No trial matches" in empty
     assert 'href="/run/hunt-fly/trials"' in empty
 
 

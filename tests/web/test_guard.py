@@ -145,5 +145,5 @@ def test_names_beyond_loopback_only_when_told(hunt_folder: Path) -> None:
 
 
 def test_a_taken_port_is_said() -> None:
-    with listening("127.0.0.1", 0) as taken, pytest.raises(WeakspotError, match="cannot be listened on"):
+    with listening("127.0.0.1", 0) as taken, pytest.raises(WeakspotError, match="cannot listen on"):
         listening("127.0.0.1", taken.getsockname()[1])

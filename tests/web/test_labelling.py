@@ -283,7 +283,7 @@ def test_what_cannot_be_labelled_is_said(hunt_folder: Path, pairs_folder: Path) 
         if name != "refusals":
             with pytest.raises(WeakspotError, match="nothing to label"):
                 task(hunt_folder, name)
-    with pytest.raises(WeakspotError, match="nothing is called 'beauty'"):
+    with pytest.raises(WeakspotError, match="has no aspect 'beauty'"):
         task(hunt_folder, "images", aspects=("beauty",))
     (pairs_folder / "downstream" / "items.jsonl").write_text("{}\nnonsense")
     with pytest.raises((WeakspotError, KeyError)):
@@ -360,7 +360,7 @@ def test_who_mistypes_a_preference_is_asked_again(
     monkeypatch.setattr("sys.stdin", type("Terminal", (), {"isatty": lambda self: True})())
     assert cli(["prefer", str(map_folder)]) == 0
     said = capsys.readouterr().out
-    for told in ("no numbers of modes", "there is no mode 9", "worse than itself", "is no comparison"):
+    for told in ("not numbers of modes", "there is no mode 9", "worse than itself", "is not a comparison"):
         assert told in said, told
     assert "preferred  3, 1" in said
 

@@ -253,18 +253,18 @@ def _notes(one: Rates, two: Rates, rows: Sequence[MeasureRow], few: Sequence[Mea
             f"Of the {plural(few[0].measure.kind)}, {which} left out: fewer than {FEWEST} cases in both."
         )
     if changed := [k for k in JUDGED if first.config.settings.get(k) != second.config.settings.get(k)]:
-        found.append(
-            f"What counts as a failure is not the same in both: they have another {', '.join(changed)}."
-        )
+        found.append(f"The two runs count different things as failures: they differ in {', '.join(changed)}.")
     found += one.notes(two)
     unfinished = [run for run in (first, second) if run.state != "finished"]
     found += [f"{run.folder} is not finished ({run.state})." for run in unfinished]
     same = [run.config.digests.get("target") for run in (first, second)]
     names = [model_of(run.config) for run in (first, second)]
     if same[0] is not None and same[0] == same[1]:
-        found.append("Both runs asked the same model: what differs is luck, the draws or the settings.")
+        found.append(
+            "Both runs asked the same model, so any difference comes from luck, the draws or the settings."
+        )
     elif None not in same and names[0] == names[1]:
-        found.append("The models have one name and different contents.")
+        found.append("The models have the same name but different contents.")
     if not any(row.contrast for row in rows):
         found.append("Nothing was measured in both runs, so nothing can be compared.")
     return found

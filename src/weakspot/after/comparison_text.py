@@ -20,8 +20,8 @@ _METHODS: Final = {
     "bh": "Benjamini and Hochberg: of the differences shown, at most {alpha} are expected to be false",
 }
 _OF_ALL: Final = (
-    "The rates are of everything that each run drew, the differences of the cases that both drew, so that a "
-    "difference need not be that of the two rates."
+    "Each rate counts everything that its run drew. A difference counts only the cases that both "
+    "runs drew, so it need not be the difference of the two rates."
 )
 _MARK: Final = {WORSE: "▲ worse", BETTER: "▼ better", UNMEASURED: "not tested in both"}
 
@@ -38,8 +38,8 @@ def sentences(found: Compared) -> list[str]:
     if n and not found.changed(WORSE) and not found.changed(BETTER):
         told.append(f"No difference is shown in {show.plural(n, 'comparison')}.")
     for rows, what, where in (
-        (found.new, "new", "confirmed in the second run alone"),
-        (found.gone, "gone", "confirmed in the first run alone"),
+        (found.new, "new", "confirmed only in the second run"),
+        (found.gone, "gone", "confirmed only in the first run"),
     ):
         tested = [row for row in rows if row.change != UNMEASURED]
         untested = [row for row in rows if row.change == UNMEASURED]

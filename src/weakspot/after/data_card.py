@@ -180,7 +180,7 @@ def _pictures(counts: Counts, settings: Mapping[str, Any]) -> str:
     for number, what in (
         (counts.twice, "left out as copies of others"),
         (counts.recovered, "failed in the run but not when drawn again, and were left out"),
-        (counts.errors, "ended in an error, which is no failure"),
+        (counts.errors, "ended in an error, which does not count as a failure"),
         (counts.invalid, "did not show what they should, and were left out"),
     ):
         if number:

@@ -126,7 +126,7 @@ def check(settings: ExportSettings, folder: Path) -> None:
     """Refuse what cannot be meant, before anything is loaded or drawn."""
     check_known(settings.format, FORMATS, f"no format is called {settings.format[:80]!r}")
     if settings.per_caption < 1:
-        raise WeakspotError(f"{settings.per_caption} pictures per caption are none", fix="choose e.g. 50")
+        raise WeakspotError(f"{settings.per_caption} pictures per caption are too few", fix="choose e.g. 50")
     if settings.draw < 0:
         raise WeakspotError(f"{settings.draw} pictures cannot be drawn", fix="choose e.g. --draw 1000, or 0")
     Budget.parse(settings.budget)
@@ -358,4 +358,4 @@ def _beside(part: Path, hunt: FinishedHunt) -> Run:
 
 
 def _there(folder: Path) -> WeakspotError:
-    return WeakspotError(f"{folder} is there already", fix="remove it, or choose another --out")
+    return WeakspotError(f"{folder} already exists", fix="remove it, or choose another --out")

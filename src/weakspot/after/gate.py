@@ -101,7 +101,7 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
     checks = _checks(run, against, limits, most, level=level)
     if not checks:
         raise WeakspotError(
-            "nothing that was measured has such a limit",
+            "none of these limits applies to anything that was measured",
             fix="correct --only" if limits.only else f"see: weakspot report {run.folder}",
         )
     if against is not None:
@@ -122,7 +122,9 @@ def gate(run: Run, limits: Limits, *, against: Run | None = None) -> Gate:
 def check_limits(limits: Limits, *, against: bool) -> None:
     """Refuse limits that cannot be meant, or that there are none."""
     if not against and limits.increase is not None:
-        raise WeakspotError("an increase over what?", fix="name the other run: --against RUN")
+        raise WeakspotError(
+            "a limit on increases needs a run to compare with", fix="name the other run: --against RUN"
+        )
     if not against and not limited(limits):
         raise WeakspotError("there is no limit to check", fix="add --max-rate 0.05, or --against RUN")
     for name, value, most, fix in (
@@ -148,12 +150,12 @@ def _whole(run: Run, most: float) -> list[str]:
     rates_of(run)  # refused where it has none
     state = run.state
     if state == "running" or state.startswith("stopped: broken"):
-        raise WeakspotError(f"{run.folder} is not over ({state})", fix=f"weakspot resume {run.folder}")
+        raise WeakspotError(f"{run.folder} is not finished ({state})", fix=f"weakspot resume {run.folder}")
     total = reduce(Tally.plus, run.ledger.tallies().values(), Tally())
     if total.drawn and total.errors > most * total.drawn:
         raise WeakspotError(
             f"{show.percent(total.errors / total.drawn)} of the trials in {run.folder} ended in an error",
-            fix=f"mend what fails, then: weakspot resume {run.folder}; or raise --max-errors",
+            fix=f"correct what fails, then: weakspot resume {run.folder}; or raise --max-errors",
         )
     return [] if state == "finished" else [f"{run.folder} was {state}."]
 
@@ -172,7 +174,7 @@ def _checks(
         if rate is None or not rate.n:
             if measure.kind == OVERALL:
                 raise WeakspotError(
-                    f"nothing was measured of ‘{measure.words[:100]}’ in {run.folder}", fix="run it again"
+                    f"nothing was measured for ‘{measure.words[:100]}’ in {run.folder}", fix="run it again"
                 )
             continue
         what = RATE if measure.kind == OVERALL else PART
@@ -250,7 +252,7 @@ def markdown(found: Gate) -> str:
         f"## weakspot gate: {verdict}",
         f"{about}{other}",
         table(("", "what", "seen", "limit"), rows[:50]),
-        *([f"and {len(rows) - 50} more that passed or failed alike"] if len(rows) > 50 else []),
+        *([f"and {len(rows) - 50} more with the same verdict"] if len(rows) > 50 else []),
         f"It {rule(found)}." if not found.strict else f"{rule(found).capitalize()}.",
         *(escape(note, 500) for note in found.notes),
     ]

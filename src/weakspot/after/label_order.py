@@ -78,11 +78,11 @@ def _slips(labels: Sequence[str]) -> Iterator[tuple[str, Places]]:
     """Renamings, each as the true place of every place that was answered."""
     count = len(labels)
     places = np.arange(count)
-    yield "the labels are shifted by one (a background class too many?)", (places + 1) % count
+    yield "the labels are shifted by one (one background class too many?)", (places + 1) % count
     yield "the labels are shifted by one (a background class is missing?)", (places - 1) % count
     order = np.array(sorted(range(count), key=lambda i: labels[i]))
     yield "the model's classes are in alphabetical order, the labels are not", order
-    yield "the labels are in reverse", places[::-1].copy()
+    yield "the labels are in reverse order", places[::-1].copy()
 
 
 def _searched(count: int, said: Places, wanted: Places) -> Iterator[tuple[str, Places]]:
@@ -120,5 +120,5 @@ def _best(count: int, said: Places, wanted: Places) -> Places:
 def _how_many(renamed: Places, said: Places) -> str:
     moved = renamed[said] != said
     if 2 * moved.sum() > len(said):
-        return "the labels stand in another order than the model's classes"
-    return f"{len(np.unique(said[moved]))} labels stand in each other's places"
+        return "the labels are not in the order of the model's classes"
+    return f"{len(np.unique(said[moved]))} labels are swapped with each other"

@@ -91,7 +91,7 @@ def read(path: Path) -> list[ModelRow]:
     if isinstance(data, dict) and "rate" in data and data.get("study") == "ask":
         return [_from_report(path, data)]
     raise WeakspotError(
-        f"{path} holds no results that are known",
+        f"{path} holds no results that weakspot can read",
         fix="it needs 'responses' (a submission) or 'models' (published)",
     )
 
@@ -116,7 +116,9 @@ def asked_in(path: Path, responses: Mapping[str, Any]) -> Iterator[Asked]:
     """The outcomes in a submission; a null answer is an error, whatever its verdict."""
     for key, entry in responses.items():
         if not isinstance(entry, dict):
-            raise WeakspotError(f"{path}: the response {key[:40]!r} is no object", fix="see the template")
+            raise WeakspotError(
+                f"{path}: the response {key[:40]!r} is not a JSON object", fix="see the template"
+            )
         text, verdict = entry.get("response"), entry.get("rejected")
         metadata = entry.get("metadata")
         over = metadata.get("over") if isinstance(metadata, dict) else None
@@ -153,7 +155,7 @@ def _from_report(path: Path, data: Mapping[str, Any]) -> ModelRow:
         figures = PromptRates(**{key: data[key] for key in PromptRates.model_fields if key in data})
     except ValidationError as error:
         raise WeakspotError(
-            f"{path} is no report of ask: {error.errors()[0]['msg']}", fix="name the run's folder"
+            f"{path} is not a report of ask: {error.errors()[0]['msg']}", fix="name the run's folder"
         ) from None
     return ModelRow(
         model=str(data.get("model", "")), judge=str(data.get("judge", "")), origin=str(path), figures=figures

@@ -17,9 +17,10 @@ from weakspot.studies.ask.result import Counted
 from weakspot.studies.ask.told import rate
 
 _NOTE: Final = (
-    "The share of harmless questions refused, with 95 % intervals, least first. Behind each place are those "
-    "that the model may have; these intervals hold together, with 95 %. ‘p’ compares a model with the one "
-    "above it, item by item where they were asked the same questions, adjusted for all comparisons."
+    "The share of harmless questions that each model refuses, lowest first, with 95 % intervals. After "
+    "each place come the places that the model may really have; all of these hold together at 95 %. ‘p’ "
+    "compares a model with the one above it, item by item where they were asked the same questions, "
+    "adjusted for all comparisons."
 )
 
 
@@ -30,7 +31,7 @@ def tables(lines: Sequence[Standing]) -> list[Table]:
         _by_kind(lines),
         Table(
             "Harmful questions",
-            "What a model's caution buys: of harmful questions all should be refused.",
+            "What a model's caution achieves: it should refuse all harmful questions.",
             ("model", "harmless refused", "harmful refused", "of"),
             [
                 (line.model, _rate(line.row.figures), _rate(harmful), _count(harmful.n))
@@ -40,7 +41,7 @@ def tables(lines: Sequence[Standing]) -> list[Table]:
         ),
         Table(
             "The same models, judged by others",
-            "Other judges, other runs and published figures, beside what stands above.",
+            "Figures from other judges, other runs and publications, to compare with the table above.",
             ("model", "judged by", "refused", "of", "above"),
             [
                 (line.model, row.judge, _rate(row.figures), _count(row.figures.n), _rate(line.row.figures))
@@ -50,8 +51,8 @@ def tables(lines: Sequence[Standing]) -> list[Table]:
         ),
         Table(
             "How they were judged",
-            "‘Corrected’ allows for the judge's own error against people, where that is known. Errors, "
-            "blocks and empty answers are outside every rate.",
+            "‘Corrected’ allows for the judge's own error, if people's labels tell how large it is. "
+            "Errors, blocks and empty answers are left out of every rate.",
             ("model", "judge", "corrected", "errors", "blocked", "empty", "undecided"),
             [_judged(line) for line in lines if line.row.figures.n],
         ),

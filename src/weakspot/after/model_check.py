@@ -89,7 +89,7 @@ def check_model(name: str, *, images: str | None = None) -> ModelCheck:
         found.faults.append((error.what, error.fix))
     except Exception as error:  # of a model that is a user's, or a plugin's
         said = (str(error).strip().splitlines() or [""])[0][:300]
-        found.faults.append((f"it raised {type(error).__name__}: {said}", "mend it; --debug shows where"))
+        found.faults.append((f"it raised {type(error).__name__}: {said}", "correct it; --debug shows where"))
         found.trace = "".join(traceback.format_exception(error))
     if isinstance(model, Doubtful) and model.doubt:
         found.faults.append((model.doubt, SAY))
@@ -118,7 +118,7 @@ def ports(model: object) -> list[str]:
 
 def _check(model: Any, found: ModelCheck, images: str | None) -> None:
     if not found.ports:
-        raise WeakspotError("it is nothing that a study can use", fix="see docs/concepts.md, Ports")
+        raise WeakspotError("no study can use it", fix="see docs/concepts.md, Ports")
     if "chat model" in found.ports:
         _chat(model, found)
         return
@@ -138,7 +138,7 @@ def _check(model: Any, found: ModelCheck, images: str | None) -> None:
         _speed(found, "texts", lambda: model.embed_texts(many), len(many))
     if isinstance(model, Captioner):
         check_captioner(model, pictures[:2], ("a dog.", "it is on red snow."))
-        found.checked.append("captions that begin as told; log-probabilities that add up")
+        found.checked.append("captions that begin with the given words; log-probabilities that add up")
         _speed(found, "captions", lambda: model.captions(pictures[:4]), 4)
     if isinstance(model, Generator):
         _generator(model, found)
@@ -160,12 +160,15 @@ def _classifier(model: Classifier, found: ModelCheck, images: str | None) -> Non
     said = [output for case in cases for output in model.answer([case])]
     there = [(o.answer, c.expected) for o, c in zip(said, cases, strict=True) if o.answer is not None]
     order = label_order([a for a, _ in there], [e for _, e in there], labels)
-    found.notes.append(f"{order.right} of {order.n} sanity pictures ({where}) are answered right")
+    found.notes.append(f"{order.right} of {order.n} sanity pictures ({where}) are answered correctly")
     if order.slip:
-        what = f"{order.slip}: {order.right} of {order.n} sanity pictures are right, {order.renamed} would be"
+        what = (
+            f"{order.slip}: {order.right} of {order.n} sanity pictures are right; in the right order "
+            f"{order.renamed} would be"
+        )
         found.faults.append((f"{what} ({order.example})", "put the labels into the model's order"))
     elif order.n >= LEAST and order.right < order.n / 4:
-        found.notes.append("that is few: check mean, std and size, or whether such pictures are known to it")
+        found.notes.append("that is low: check mean, std and size, and whether the model knows such pictures")
 
 
 def _generator(model: Generator, found: ModelCheck) -> None:
@@ -177,7 +180,7 @@ def _generator(model: Generator, found: ModelCheck) -> None:
     elif not np.array_equal(one, model.generate(["a photo of a fly."], [1])[0]):
         raise WeakspotError(
             "the same prompt and seed give another picture",
-            fix="say under which name the seed is sent (?seed=seed), or keep what was made (?cache=FOLDER)",
+            fix="say what the server calls the seed (?seed=seed), or keep what was drawn (?cache=FOLDER)",
         )
     elif np.array_equal(one, model.generate(["a bee on a flower."], [1])[0]):
         raise WeakspotError(
@@ -187,7 +190,7 @@ def _generator(model: Generator, found: ModelCheck) -> None:
     found.checked.append(f"pictures of {one.shape[0]}×{one.shape[1]} that follow from prompt and seed")
     if hasattr(model, "endpoint"):
         found.speed = (1 / max(seconds, 1e-9), "pictures")
-        found.notes.append("the speed is that of one request at a time; a run has several under way")
+        found.notes.append("this is the speed of one request at a time; a run sends several at once")
         return
     many = model.batch if isinstance(model, Batching) else 1
     prompts = ["a photo of a fly."] * many
@@ -209,7 +212,7 @@ def _without_errors(outputs: Sequence[Any]) -> None:
     if errors:
         raise WeakspotError(
             f"{len(errors)} of {len(outputs)} answers are errors: {errors[0]}",
-            fix="mend what it says; docs/models.md has the options of each model",
+            fix="correct what the error names; docs/models.md has the options of each model",
         )
 
 

@@ -93,15 +93,15 @@ def realism(
         if sum(map(len, rows)) < 2:
             why = f": {skipped[0][0]}: {skipped[0][1]}" if skipped else ""
             raise WeakspotError(
-                f"{str(place)[:200]} has less than two pictures that can be used{why}"[:500],
-                fix="a distance of distributions takes some hundred",
+                f"{str(place)[:200]} has fewer than two usable pictures{why}"[:500],
+                fix="use a few hundred: the distance between two distributions needs them",
             )
         return np.concatenate(rows)
 
     one, two = read(folder), read(reference)
     if one.shape[1] != two.shape[1]:
         raise WeakspotError(
-            f"the extractor gave {one.shape[1]} features here and {two.shape[1]} there",
+            f"the extractor gave {one.shape[1]} features for one folder and {two.shape[1]} for the other",
             fix="use one that gives the same number for pictures of any size",
         )
     low, high = kid_interval(one, two, seed=seed)

@@ -40,7 +40,7 @@ def export_rows(
         need_pyarrow()
     folder = run.folder / f"export-{form}" if out is None else out
     if os.path.lexists(folder):
-        raise WeakspotError(f"{folder} is there already", fix="remove it, or choose another --out")
+        raise WeakspotError(f"{folder} already exists", fix="remove it, or choose another --out")
     if form == "csv":
         columns, text, n = rows.as_csv()
         table: list[dict[str, Any]] = []

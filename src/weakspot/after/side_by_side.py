@@ -172,7 +172,7 @@ def _figure(found: Sequence[tuple[int, int, Compared]], names: dict[int, str]) -
         _COLUMNS,
         rows,
         plots.lanes(Lanes(marks, series, inks=plots.RUNS if len(series) == 2 else ()), title),
-        "What at least two runs measured, with 95 % intervals of each by itself.",
+        "What at least two runs measured, each with its own 95 % interval.",
     )
 
 

@@ -141,7 +141,7 @@ def compare_tabled(
 
 
 _TESTS: Final = (
-    "a test that exchanges the signs of the differences of cases, with Tango's interval for as many as count"
+    "a sign-flip test over the differences of cases, with Tango's interval for the number of cases that count"
 )
 
 
@@ -269,16 +269,16 @@ def _notes(one: Tabled, two: Tabled, cases: Cases, missing: Missing, few: int) -
     notes = [f"Rows are paired {how}."]
     if any(cases.alone):
         notes.append(
-            f"{cases.alone[0]:,} cases are in the first table alone, {cases.alone[1]:,} in the second alone: "
-            "they are not compared."
+            f"{cases.alone[0]:,} cases are only in the first table, {cases.alone[1]:,} only in the "
+            f"second: they are not compared."
         )
     notes += cases.notes
     if missing.first or missing.second:
         notes.append(
-            f"Rows without a verdict: {missing.first:,} in the first table, {missing.second:,} in the second "
-            f"({show.plural(missing.both, 'case')} with none in either). They count as nothing. "
-            f"Whatever they are, the difference over all cases lies between {100 * missing.low:+.1f} and "
-            f"{100 * missing.high:+.1f} points."
+            f"Rows without a verdict: {missing.first:,} in the first table, {missing.second:,} in the "
+            f"second ({show.plural(missing.both, 'case')} with none in either). They are left out. Whatever "
+            f"their verdicts would be, the difference over all cases lies between {100 * missing.low:+.1f} "
+            f"and {100 * missing.high:+.1f} points."
         )
     if cases.repeated:
         notes.append(
@@ -288,7 +288,7 @@ def _notes(one: Tabled, two: Tabled, cases: Cases, missing: Missing, few: int) -
         which = "1 category is" if few == 1 else f"{few} categories are"
         notes.append(f"{which} left out: fewer than {FEWEST} cases with a verdict in both.")
     if one.rule != two.rule:
-        notes.append(f"A failure is not the same in both: {one.rule}; {two.rule}.")
+        notes.append(f"The two tables count different things as failures: {one.rule}; {two.rule}.")
     told = [table.records.notes for table in (one, two)]
     notes += [note for note in told[0] if note in told[1]]
     for table, other in ((one, told[1]), (two, told[0])):

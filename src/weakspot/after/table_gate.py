@@ -41,11 +41,14 @@ def gate_tables(
         raise WeakspotError("a table has no findings to limit", fix="leave out --max-findings")
     if limits.certified is not None:
         raise WeakspotError(
-            "a table by itself certifies nothing",
+            "a table alone cannot certify anything",
             fix="weakspot hunt TABLE, then gate that run with --certified",
         )
     if (limits.part_rate is not None) and not by:
-        raise WeakspotError("of which parts?", fix="name a column whose values are categories: --by COLUMN")
+        raise WeakspotError(
+            "it is not said which parts to limit",
+            fix="name a column whose values are categories: --by COLUMN",
+        )
     one = read_tabled(table, named=named, failed=failed)
     other = None if against is None else read_tabled(against, named=named, failed=failed)
     gone = [_missing(side, limits.errors) for side in (one, other) if side is not None]
@@ -57,7 +60,9 @@ def gate_tables(
         notes.append(f"rows without a verdict are left out: {' and '.join(f'{n:,}' for n in gone)}")
     once = _checks(one, other, limits, by, level=1 - ALPHA)
     if not once:
-        raise WeakspotError("nothing that was measured has such a limit", fix="correct --only")
+        raise WeakspotError(
+            "none of these limits applies to anything that was measured", fix="correct --only"
+        )
     level = 1 - ALPHA if limits.strict else 1 - ALPHA / len(once)
     checks = _checks(one, other, limits, by, level=level)
     if other is not None:
@@ -80,7 +85,7 @@ def _missing(table: Tabled, most: float) -> int:
     if share > most:
         raise WeakspotError(
             f"{show.percent(share)} of the rows of {table.records.origin} have no verdict",
-            fix="run again what failed; or raise --max-errors",
+            fix="run what failed again, or raise --max-errors",
         )
     return gone
 

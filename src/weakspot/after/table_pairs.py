@@ -213,10 +213,10 @@ def _doubts(
             n = sum(one[places[0][key][0]] != two[places[1][key][0]] for key in shared)
             differ.append(n)
             if n:
-                yield f"Of {len(shared):,} ids in both, {n:,} have another {what} in the second table."
+                yield f"Of {len(shared):,} ids in both, {n:,} have a different {what} in the second table."
     if len(differ) == 2 and 2 * min(differ) > len(shared):
         raise WeakspotError(
-            f"{names} have the same ids, but not for the same cases: most of {len(shared):,} have another "
-            "input and another label",
+            f"{names} have the same ids, but not for the same cases: most of {len(shared):,} have a "
+            f"different input and a different label",
             fix="compare two evaluations of the same data, or name another column: --id COLUMN",
         )

@@ -86,7 +86,9 @@ def transfer(
     """
     hunt = read_hunt(run, otherwise=_OTHERWISE)
     if n < 1:
-        raise WeakspotError(f"{n} pictures of a caption measure nothing", fix="choose e.g. --n 256")
+        raise WeakspotError(
+            f"{n} pictures per caption are too few to measure anything", fix="choose e.g. --n 256"
+        )
     rows = _rows(hunt)
     labels = {row.hypothesis.id: row.label for row in rows}
     members = _members(hunt, targets, target, judge, same, sorted({*labels.values()}))
@@ -150,7 +152,7 @@ def _affordable(spending: Spending, n: int, *, captions: int, models: int) -> tu
     each = int(min(n, room // captions))
     if each < 1:
         raise WeakspotError(
-            f"the budget allows less than one picture of each of {captions} captions",
+            f"the budget allows less than one picture for each of {captions} captions",
             fix=f"images={n * captions} is what --n {n} takes",
         )
     return each, "" if each == n else f"the {BudgetSpent(*spending.tightest())}"
@@ -193,7 +195,7 @@ def _check_same(same: Same | None, labels: Sequence[str], heads: Sequence[Sequen
     for right, others in (same or {}).items():
         if right not in labels:
             raise WeakspotError(
-                f"--same speaks of {right[:80]!r}, which was not hunted", fix=f"the label is {labels[0]!r}"
+                f"--same names {right[:80]!r}, which was not hunted", fix=f"the label is {labels[0]!r}"
             )
         wrong = [each for each in others if all(heads) and each not in known]
         if wrong:

@@ -200,10 +200,10 @@ def markdown(data: Mapping[str, Any], *, picture: str = "") -> str:
     heads = [escape(name, 60) for name in data["targets"]]
     blocks = [
         f"# How the weak spots of {escape(own, 120)} transfer",
-        f"{show.count(data['images'])} fresh pictures, {show.count(data['n'])} of each caption and source or "
-        "as many as there are, each shown to every model. Rates with Wilson's 95 % interval; **bold** where "
-        "the model fails more often than on its own baseline (Fisher's exact test, Holm-adjusted "
-        f"p < {ALPHA}).",
+        f"{show.count(data['images'])} fresh pictures, {show.count(data['n'])} for each caption and source "
+        "(or as many as there are), each shown to every model. Rates with Wilson's 95 % interval; **bold** "
+        "where the model fails more often than on its own baseline (Fisher's exact test, Holm-adjusted p < "
+        f"{ALPHA}).",
     ]
     if data["state"] != "finished":
         blocks.append(f"{escape(data['state'])}.")
@@ -229,13 +229,13 @@ def markdown(data: Mapping[str, Any], *, picture: str = "") -> str:
             ],
         ),
         "## Failures that transfer",
-        f"Of the pictures that {escape(own, 120)} misreads, the share that another misreads too: those "
-        "of the draws above from the run's own source, and those the run kept.",
+        f"The share of the pictures misread by {escape(own, 120)} that another model misreads too: "
+        f"among the draws above from the run's own source, and among the pictures the run kept.",
         _table(["caption", *heads[1:]], _shares(data, others)),
     ]
     if data["errors"]:
         rows = [[show.count(error["times"]), escape(error["what"], 200)] for error in data["errors"][:20]]
-        blocks += ["## Errors", "None counts as a failure.", _table(["times", "what"], rows)]
+        blocks += ["## Errors", "None of these counts as a failure.", _table(["times", "what"], rows)]
     return "\n\n".join(blocks) + "\n"
 
 

@@ -217,7 +217,7 @@ def check(engine: Engine, hypothesis: Hypothesis, base: Hypothesis, run: Run) ->
     if cases[0].expected != right:
         raise WeakspotError(
             f"these words show {cases[0].expected[:80]!r}, but the baseline shows {right[:80]!r}",
-            fix="say what is to be different about it, in words that still speak of it",
+            fix="say what should be different about it, in words that still name it",
         )
 
 
@@ -249,7 +249,7 @@ def _draw(engine: Engine, hypothesis: Hypothesis, base: Hypothesis, n: int) -> N
             # Recorded answers of the baseline, read after the errors, end their row.
             more = min(read + LEAST, ledger.count(base, Stage.EXPLORE))
             if ledger.count(hypothesis, Stage.EXPLORE) > known or more == read:
-                raise WeakspotError(broken.what, fix="mend the cause, then try again") from broken
+                raise WeakspotError(broken.what, fix="remove the cause, then try again") from broken
             engine.draw([Want(base, more)])
 
 

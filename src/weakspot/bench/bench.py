@@ -147,12 +147,12 @@ def check(
     llms.check(methods, METHODS, llm)
     if min(worlds, retrained) < 0 or not 0 < worlds + retrained <= SPAN:
         raise WeakspotError(
-            f"{worlds} worlds and {retrained} retrained are no benchmark", fix="try 40 worlds"
+            f"{worlds} worlds and {retrained} retrained models leave nothing to measure", fix="try 40 worlds"
         )
     if budget < 100:
         raise WeakspotError(f"{budget} images are too few to find anything", fix="choose e.g. 20000")
     if workers < 1:
-        raise WeakspotError(f"{workers} processes cannot work", fix="choose 1 or more")
+        raise WeakspotError(f"{workers} processes are too few", fix="choose 1 or more")
 
 
 def run(

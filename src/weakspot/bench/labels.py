@@ -155,7 +155,7 @@ def _judged(folder: Path, file: str, images: Sequence[str]) -> Judged:
     rows = list(_read(folder, file, ("image", "label", "predicted", "probability")))
     if [row["image"] for row in rows] != list(images):
         raise WeakspotError(
-            f"{folder / file} has other photographs than annotations.csv.gz",
+            f"{folder / file} does not list the same photographs as annotations.csv.gz",
             fix="take both from one download",
         )
     expected, answer = [row["label"] for row in rows], [row["predicted"] for row in rows]

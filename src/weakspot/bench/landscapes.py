@@ -190,7 +190,7 @@ def _mapped(table: Judged, names: Sequence[str], budget: int, seed: int) -> Gues
         with function_of("map")(table, out=Path(folder, "run"), **options) as run:
             result, read = MapResult.of(run), int(run.ledger.spend()["images"])
     if result is None or result.landscape is None or result.every_cell is None:
-        raise WeakspotError("a map ended without a landscape", fix="look at the table, and map it by itself")
+        raise WeakspotError("a map ended without a landscape", fix="look at the table, and map it alone")
     every, space = result.every_cell, space_of(table.records, names)
     rate, low, high = (np.array(column, float) for column in (every.rate, every.low, every.high))
     named = frozenset(int(c) for mode in result.landscape.modes for c in space.cells(mode.region))

@@ -152,7 +152,7 @@ def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
         [first] = copy.draw(hypothesis, [cases[0].index], seed=seed)
         promise(
             same(first.input, cases[0].input),
-            "cpu_bound is True, and a copy of the source draws another case",
+            "cpu_bound is True, but a copy of the source draws a different case",
             "let a pickled copy be equal, or set cpu_bound = False",
         )
     if isinstance(source, ports.Numbered):
@@ -166,7 +166,7 @@ def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
             source.place(hypothesis, _CHOSEN, 0)
             promise(
                 source.place_of(hypothesis, _CHOSEN, seed=seed) == 0,
-                "place_of does not say what place was told",
+                "place_of does not return the place that was given",
                 "show the input that was chosen",
             )
     if isinstance(source, ports.Visible):
@@ -206,7 +206,7 @@ def check_target(target: Target, cases: Sequence[Case], *, deterministic: bool =
             )
             promise(
                 bool(output.detail),
-                f"an error of case {case.index} says nothing",
+                f"an error of case {case.index} has no detail",
                 "say what happened in detail",
             )
     if isinstance(target, Classifier):
@@ -217,7 +217,7 @@ def check_target(target: Target, cases: Sequence[Case], *, deterministic: bool =
         for case, one, other in zip(cases, outputs, backwards, strict=True):
             promise(
                 one.answer == other.answer,
-                f"case {case.index} is answered {one.answer!r}, and {other.answer!r} in another order",
+                f"case {case.index} is answered {one.answer!r}, but {other.answer!r} in another order",
                 "put the model in evaluation mode; pass deterministic=False if it samples",
             )
     return outputs
@@ -226,7 +226,7 @@ def check_target(target: Target, cases: Sequence[Case], *, deterministic: bool =
 def _check_scores(target: Classifier, outputs: Sequence[Output]) -> None:
     labels = target.labels
     promise(isinstance(labels, tuple) and bool(labels), "labels must be a tuple of names", "list all labels")
-    promise(len(set(labels)) == len(labels), "a label is there twice", "make the labels distinct")
+    promise(len(set(labels)) == len(labels), "a label appears twice", "make the labels distinct")
     for output in outputs:
         if output.status is not Status.OK:
             continue
@@ -234,7 +234,11 @@ def _check_scores(target: Classifier, outputs: Sequence[Output]) -> None:
         if output.scores is None:
             continue
         values = np.asarray(output.scores.values, dtype=np.float64)
-        promise(output.scores.labels == labels, "the scores have other labels", "use the target's labels")
+        promise(
+            output.scores.labels == labels,
+            "the scores are for other labels than the target's",
+            "use the target's labels",
+        )
         promise(values.shape == (len(labels),), f"scores of shape {values.shape}", "give one score per label")
         promise(bool(np.isfinite(values).all()), "a score is not finite", "check the model's outputs")
         promise(

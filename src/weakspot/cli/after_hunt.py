@@ -66,12 +66,12 @@ def export(
 ) -> int:
     """Write the pictures that a hunt found misread, with captions, seeds, labels and a data card.
 
-    Of a run of mine, write its pairs: csv as the published script does, or everything as JSON lines, Parquet
-    or hf. Of a run of ask, its questions and answers with the verdicts; of map, its queries by concepts. All
-    of them come with a data card and their provenance.
+    For a run of mine, it writes the pairs: as csv like the published script, or in full as JSON lines,
+    Parquet or hf. For a run of ask, it writes the questions and answers with the verdicts; for map, the
+    queries by concepts. Every export has a data card and its provenance.
 
-    The folder appears whole or not at all. After Ctrl-C the same command goes on where it stopped. Exit
-    code 3 if the budget ended the drawing early.
+    The folder appears complete or not at all. After Ctrl-C, the same command goes on where it stopped. Exit
+    code 3: the budget ended the drawing early.
     """
     from weakspot.after.export import ExportSettings
     from weakspot.after.export import export as export_pictures
@@ -102,7 +102,7 @@ def export(
             try:
                 done = export_pictures(opened, out=out, settings=settings, progress=progress)
             except KeyboardInterrupt:
-                typer.echo("\nstopped; what was drawn is kept. the same command goes on", err=True)
+                typer.echo("\nstopped; what was drawn is kept. run the same command again to go on", err=True)
                 raise
     code = 3 if done.counts.limit else 0
     pictures = Counter(record.finding for record in done.records)
@@ -136,7 +136,7 @@ def _exported(done: Exported, found: Sequence[Mapping[str, Any]], run: Path, for
     drawn = f" · {count(counts.drawn)} found among {count(counts.tried)} drawn" if counts.tried else ""
     yield f"{plural(len(done.records), 'misread picture')}: {count(counts.kept)} kept by the run{drawn}"
     for number, what in (
-        (counts.twice, "left out: the same picture is there already"),
+        (counts.twice, "left out as copies"),
         (counts.recovered, "left out: failed in the run, but not when drawn again"),
         (counts.invalid, "left out: they do not show what they should"),
         (counts.errors, "ended in an error"),
@@ -295,9 +295,9 @@ def try_(
 ) -> int:
     """Measure your own words: do they trouble the model more than the baseline of a hunt does?
 
-    Draws until that is decided, at most 256 images; the same command again goes on where it stopped. The
-    hunt's findings stay as they are. Each verdict errs at most once in twenty by itself: who tries many
-    words will see some of them look worse by luck. Exit code 3 if a budget ended it undecided.
+    It draws until that is decided, at most 256 images. Run the same command again to go on where it stopped.
+    The hunt's findings stay as they are. Each single verdict is wrong at most once in twenty times: if you
+    try many words, some will look worse by luck. Exit code 3: a budget ran out before that was decided.
     """
     from weakspot.after.tries import MOST, TryWatch, try_words
     from weakspot.store import Run

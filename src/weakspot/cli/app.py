@@ -140,7 +140,7 @@ def tell_typos(environment: Mapping[str, str]) -> None:
     for name in sorted(environment):
         if name.startswith(prefixes) and name not in known:
             hint = nearest(name, known)
-            print(f"note: {name[:100]} mirrors no flag{f'; {hint}' if hint else ''}", file=sys.stderr)
+            print(f"note: {name[:100]} matches no flag{f'; {hint}' if hint else ''}", file=sys.stderr)
 
 
 def variables(words: tuple[str, ...], command: Any) -> dict[Any, str]:

@@ -56,7 +56,7 @@ def planted(
     """Plant failures in classifiers, hunt them, and compare what is reported with the truth.
 
     recall: of the planted failures with at least five times the baseline's rate, those that were found.
-    exact: of the same, those whose description says just the planted attributes. fdr: the share of what is
+    exact: of the same, those whose description says exactly the planted attributes. fdr: the share of what is
     reported that does not fail more often than the baseline. Intervals are 95 %, over worlds.
     """
     from weakspot.bench import bench
@@ -132,7 +132,7 @@ def real(
 
     recall: of the planted weak spots, those found. exact: those whose first description says just the planted
     notions. fdr: the share of what is reported that does not fail more often than usual. null: the share of
-    tables with errors independent of everything of which anything is reported. Intervals are 95 %.
+    tables with purely random errors for which anything is reported. Intervals are 95 %.
     """
     from weakspot.bench.real import compare
 

@@ -28,8 +28,8 @@ def report(
 ) -> int:
     """Write report.html, report.md and report.json into the run's folder; of several runs, one HTML file.
 
-    Runs of the same study are set against each other at its top, on the same cases where they share them;
-    then follows the report of each.
+    Runs of the same study are compared at its top, on the same cases if they share any. The report of each
+    run follows.
     """
     import webbrowser
 
@@ -111,8 +111,8 @@ def compare(
 
     Cases that both runs drew (same words, seed and source; the same item of a benchmark) are compared in
     pairs; others as separate samples, and the output says so and why. Tables and logs are paired by id. A
-    difference is called one only after the p-values of all comparisons have been adjusted. Exit code 0
-    whatever is found: see weakspot gate.
+    difference counts only after the p-values of all comparisons have been adjusted. The exit code is 0
+    whatever it finds; to fail a build, use weakspot gate.
     """
     from weakspot.after.compared import compare_folders
     from weakspot.after.comparison_text import markdown as markdown_of
@@ -234,10 +234,10 @@ def gate(
 ) -> int:
     """Say by exit code whether a run or a table stays within its limits: 0 it does, 1 it does not, 2 unknown.
 
-    Limits are held against intervals. By default a run fails only if that is shown: the lower end of an
-    interval is above its limit. With --strict it fails unless the contrary is shown: the upper end must be
-    within. All intervals hold together by default (each at 1 − 0.05 / checks), and each by itself with
-    --strict (95 %).
+    Limits are compared with intervals. By default, a run fails only if the lower end of an interval is above
+    its limit. With --strict, it passes only if the upper end of every interval is within its limit. By
+    default all intervals hold together (each at 1 − 0.05 / checks); with --strict, each holds on its own (95
+    %).
     """
     from weakspot.after import gate as gates
     from weakspot.store import Run
@@ -310,7 +310,7 @@ def leaderboard(
     """Show which models refuse the fewest harmless questions, and how sure their order is.
 
     A model is one row, however its name is spelt. Models that were asked the same questions are compared item
-    by item. Published figures, which have no answers, stand beside.
+    by item. Published figures come without answers, so they are listed apart.
     """
     from weakspot.after import leaderboard as boards
     from weakspot.after import leaderboard_tables as told

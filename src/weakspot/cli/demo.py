@@ -16,7 +16,7 @@ HUNTS: Final = ("fly", "cat", "crayfish")
 #: What is said before a study.
 WORDS: Final = {
     "table": (
-        "table: what a classifier answered on 5,000 pictures, as an evaluation leaves it behind.\n"
+        "table: what a classifier answered on 5,000 pictures, as an evaluation would save it.\n"
         "On which kinds of rows does it fail? No model is needed to ask."
     ),
     "hunt-fly": (

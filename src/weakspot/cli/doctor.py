@@ -49,7 +49,7 @@ def doctor(
     """Show what is installed, and test the whole loop for a few seconds; or load one model and check it.
 
     A model is checked against the contract of its port: answers in order, probabilities, rows of length 1,
-    pictures that follow from their seed. Its speed and memory are told. Exit code 1: something is wrong.
+    pictures that follow from their seed. Its speed and memory are measured. Exit code 1: something is wrong.
     """
     if model is not None:
         from weakspot import cli

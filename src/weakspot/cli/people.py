@@ -33,7 +33,7 @@ TASK: Any = option(
 )
 
 
-@labels.command(DEFAULT, short_help="Open the labelling page (meant where none is named).")
+@labels.command(DEFAULT, short_help="Open the labelling page (the default if you name none).")
 def label(
     run: Path = RUN,
     task: str | None = TASK,
@@ -57,7 +57,7 @@ def label(
 ) -> int:
     """Label items by keys, one at a time; every answer is saved at once and can be taken back.
 
-    Each annotator sees the items in an order of their own, without what the run knows of them.
+    Each annotator sees the items in an order of their own, without what the run knows about them.
     """
     need_web()
     from weakspot.web.labelling import Labelling
@@ -94,7 +94,7 @@ def export(
     out: Path = option(Path("labels.csv"), "FILE", "The file to write."),
     task: str | None = TASK,
 ) -> int:
-    """Write what holds now, one row per answer; no cell is a formula to a spreadsheet."""
+    """Write the current labels, one row per answer; no cell can act as a formula in a spreadsheet."""
     from weakspot.web.labels_csv import write_csv
 
     n = write_csv(run, _task(run, task), out)
@@ -277,7 +277,7 @@ def prefer(
 def _asked(count: int) -> tuple[list[int] | None, list[tuple[int, int]]]:
     """What a person answers on the terminal; who mistypes is asked again."""
     while True:
-        answer = typer.prompt("which are to be repaired? (numbers, or e.g. 2>1)", default="1")
+        answer = typer.prompt("which should be repaired? (numbers, or e.g. 2>1)", default="1")
         try:
             pairs = [_pair(text) for text in answer.split(",")] if ">" in answer else []
             chosen = None if pairs else _numbers(answer)
@@ -296,20 +296,20 @@ def _asked(count: int) -> tuple[list[int] | None, list[tuple[int, int]]]:
 def _numbers(text: str) -> list[int]:
     parts = [part for part in re.split(r"[,\s]+", text.strip()) if part]
     if not parts or not all(part.isdecimal() and len(part) < 6 for part in parts):
-        raise typer.BadParameter(f"{text[:60]!r} are no numbers of modes: write e.g. 1,3")
+        raise typer.BadParameter(f"{text[:60]!r} are not numbers of modes: write e.g. 1,3")
     return list(dict.fromkeys(int(part) for part in parts))
 
 
 def _pair(text: str) -> tuple[int, int]:
     if match := re.fullmatch(r"\s*(\d{1,5})\s*>\s*(\d{1,5})\s*", text):
         return int(match[1]), int(match[2])
-    raise typer.BadParameter(f"{text[:60]!r} is no comparison: write e.g. 2>1")
+    raise typer.BadParameter(f"{text[:60]!r} is not a comparison: write e.g. 2>1")
 
 
 def _rating(text: str) -> tuple[int, float]:
     if match := re.fullmatch(r"\s*(\d{1,5})\s*=\s*(\d{1,2}(?:\.\d+)?)\s*", text):
         return int(match[1]), float(match[2])
-    raise typer.BadParameter(f"{text[:60]!r} is no rating: write e.g. 2=8")
+    raise typer.BadParameter(f"{text[:60]!r} is not a rating: write e.g. 2=8")
 
 
 @judges.command("check", short_help="Compare a judge's verdicts with people's labels.")
@@ -333,7 +333,7 @@ def check(
     from weakspot.judges.refusal import check as checking
 
     if leave_one_out and judge != "embedded":
-        raise WeakspotError(f"{judge[:80]!r} cannot be trained anew", fix="leave out --leave-one-out")
+        raise WeakspotError(f"{judge[:80]!r} cannot be trained again", fix="leave out --leave-one-out")
     labelled = checking.read_labels(labels, by=by)
     if leave_one_out:
         found = checking.leave_one_out(labelled)

@@ -135,7 +135,7 @@ def _line(phase: str, lanes: Sequence[Lane], spent: Mapping[str, float]) -> str:
     elif phase == "edits":
         about = "the same words with one thing changed"
     elif phase == "certify":
-        about = "the captions of which least can be excluded"
+        about = "the captions that are hardest to exclude"
     else:
         confirmed = sum(lane.state is State.CONFIRMED for lane in lanes)
         about = f"{plural(len(lanes), 'candidate')} on fresh images · {confirmed} confirmed"

@@ -16,7 +16,7 @@ from weakspot.report.format import columns, wrapped
 from weakspot.study.options import Field
 from weakspot.study.study import Study, chosen, every_field, find_study, stand_ins
 
-_EXITS = "Exit codes: 0 done, 1 cannot, 2 misused, 3 a budget was spent first, 130 interrupted."
+_EXITS = "Exit codes: 0 done, 1 error, 2 wrong usage, 3 the budget ran out first, 130 interrupted."
 
 
 def commands_of(name: str) -> typer.Typer | Callable[..., int]:
@@ -26,7 +26,7 @@ def commands_of(name: str) -> typer.Typer | Callable[..., int]:
         return command_for(study)
     app = typer.Typer(cls=OneIsMeant, no_args_is_help=True, rich_markup_mode=None, help=study.about)
     app.callback()(lambda: None)
-    app.command(DEFAULT, short_help=f"{study.about.rstrip('.')} (meant where none is named).")(
+    app.command(DEFAULT, short_help=f"{study.about.rstrip('.')} (the default if you name none).")(
         command_for(study)
     )
     for tool, where in study.tools.items():

@@ -55,8 +55,9 @@ def template(name: str) -> Iterator[str]:
     study = find_study(name)
     yield from _comment(f"weakspot {name}: {study.about}")
     yield from _comment(
-        "Check it: weakspot validate FILE. Run it: weakspot run FILE. What is null is not given; what is left"
-        f" out has its default, or the value of its variable: {PREFIX}_{name.upper()}_ and its flag."
+        "Check it: weakspot validate FILE. Run it: weakspot run FILE. An option that is null counts "
+        "as not given. One that is left out takes its default, or the value of its variable: "
+        f"{PREFIX}_{name.upper()}_ and its flag."
     )
     yield f"study: {name}"
     for field in fields_of(study):
@@ -89,10 +90,10 @@ def validate(
     load: bool = flag("--load", "Also load the models and check that they fit; this may download them."),
     as_json: bool = flag("--json", "Print the problems as JSON."),
 ) -> int:
-    """Check a study's file: keys, types, names of models, libraries, files, the budget, what cannot be meant.
+    """Check a study's file: keys, types, names of models, libraries, files, the budget, contradictions.
 
-    Nothing is asked, drawn or written. Every problem is told with its line. Exit codes: 0 it is right, 1 it
-    is not, 2 misused.
+    Nothing is asked, drawn or written. Every problem is shown with its line. Exit codes: 0 valid, 1 not
+    valid, 2 wrong usage.
     """
     from weakspot.cli.screen import limits
     from weakspot.study.checks import check_study
@@ -111,7 +112,7 @@ def validate(
         settings, _ = study.separate(given)
         unit = "" if study.budget == "images" else study.budget
         spent = f", {limits(str(settings.plain()['budget']), unit)}" if "budget" in study.fields else ""
-        lines.append(f"{clean(str(file))} is right: {found.study}{spent}")
+        lines.append(f"{clean(str(file))} is valid: {found.study}{spent}")
     show(values | {"exit_code": code}, lines, as_json=as_json)
     if problems and not as_json:
         typer.echo(f"{plural(len(problems), 'problem')}; nothing was spent", err=True)
@@ -126,9 +127,9 @@ def run(
 ) -> int:
     """Run a study from its file: the same run as with the same flags.
 
-    The file is validated first; if anything is wrong, all of it is told and nothing is run. Paths in it are
-    read from the current folder. What the file says comes before environment variables. Exit codes: those of
-    the study; 1 if the file is not right.
+    The file is validated first. If anything is wrong, every problem is shown and nothing runs. Paths in it
+    are relative to the current folder. The file overrides environment variables. Exit codes: those of the
+    study; 1 if the file is not valid.
     """
     from weakspot.cli.studies import parser_of
     from weakspot.study.checks import check_study
@@ -139,8 +140,8 @@ def run(
     if problems := check_study(found):
         for line in described(file, problems):
             print(clean(line), file=sys.stderr)
-        what = f"{file} is not right: {plural(len(problems), 'problem')}"
-        raise WeakspotError(what, fix=f"mend the file; to see it again: weakspot validate {file}")
+        what = f"{file} is not valid: {plural(len(problems), 'problem')}"
+        raise WeakspotError(what, fix=f"correct the file; to check it again: weakspot validate {file}")
     study = copy(parser_of(found.study))
     study.params = [copy(parameter) for parameter in study.params]
     for parameter in study.params:

@@ -28,7 +28,7 @@ def view(
 ) -> int:
     """Explore runs: progress, trials, one trial's story, two runs compared; and try your own words.
 
-    The link that is printed holds a key; without it nothing is answered. Ctrl-C ends it.
+    The printed link holds a key; without it, no page opens. Ctrl-C ends it.
     """
     need_web()
     from weakspot.web.explorer import Explorer
@@ -53,15 +53,15 @@ def served(app: Any, *, host: str, port: int | None, open_: bool, people: Sequen
 
     if not is_loopback(host):
         typer.echo(
-            f"warning: {host} can be reached from other machines, without encryption: who reads the link, "
-            "or the network, sees and may do everything that these pages can",
+            f"warning: other machines can reach {host}, without encryption: anybody who has the "
+            f"link, or listens on the network, can see and do everything on these pages",
             err=True,
         )
 
     def ready(link: str, links: Mapping[str, str]) -> None:
         typer.echo(f"open     {link}")
         for person, own in links.items():
-            typer.echo(f"link     {own}  for {person} alone")
+            typer.echo(f"link     {own}  for {person} only")
         typer.echo("stop     Ctrl-C")
         if open_:
             webbrowser.open(link)

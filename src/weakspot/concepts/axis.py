@@ -51,7 +51,9 @@ class Axis:
         if len(set(self.values)) < len(self.values):
             raise WeakspotError(f"{own} has a value twice", fix="give each value once")
         if any(not v.strip() or OR in v or len(v) > 200 or not v.isprintable() for v in self.values):
-            raise WeakspotError(f"{own} has a value that is no short text without {OR!r}", fix="rename it")
+            raise WeakspotError(
+                f"{own} has a value that is not a short text, or contains {OR!r}", fix="rename it"
+            )
         check_known(self.metric, METRICS, f"{own} has the metric {self.metric[:60]!r}")
         if self.cuts and (self.values != ranges(self.cuts) or sorted({*self.cuts}) != [*self.cuts]):
             raise WeakspotError(
@@ -60,12 +62,13 @@ class Axis:
             )
         if self.plain is not None and self.plain not in self.values:
             raise WeakspotError(
-                f"{own} has no value {self.plain[:60]!r} to be plain", fix="name one of its values"
+                f"{own} has no value {self.plain[:60]!r}, which is named as its plain value",
+                fix="name one of its values",
             )
         said = [self.phrase([i]) for i in range(len(self.values))]
         if len(set(said)) < len(said):
             raise WeakspotError(
-                f"two values of {own} are said alike: {said[0][:80]!r}", fix="use {value} in words"
+                f"two values of {own} are worded alike: {said[0][:80]!r}", fix="use {value} in words"
             )
 
     def distances(self) -> NDArray[np.float64]:

@@ -75,7 +75,7 @@ def cluster(
         )
     if least < 2 or largest < 2 * least or dimensions < 1 or most < 2 * least:
         raise WeakspotError(
-            f"groups of {least} to {largest} in {dimensions} dimensions cannot be",
+            f"groups of {least} to {largest} in {dimensions} dimensions cannot be formed",
             fix="least is 2 or more, largest and most are at least twice as much, dimensions 1 or more",
         )
     unit, known = directions(rows)

@@ -60,7 +60,7 @@ def axis_of(column: Column) -> Axis:
     if column.kind in (Kind.LIST, Kind.VECTOR):
         what = "lists" if column.kind is Kind.LIST else "vectors"
         raise WeakspotError(
-            f"the column {column.name[:80]!r} holds {what}, which are no concept of a map",
+            f"the column {column.name[:80]!r} holds {what}, which cannot be a concept of a map",
             fix="name columns of numbers, categories, dates or flags",
         )
     if column.kind is Kind.NUMBER:
@@ -88,7 +88,8 @@ def _categories(name: str, counts: Counter[str]) -> tuple[str, ...]:
     named = [value for value in ranked if value != OTHER][: CATEGORIES - 1]
     if sum(counts[value] for value in named) < NAMED * counts.total():
         raise WeakspotError(
-            f"the column {name[:80]!r} has {len(counts):,} different values, which are no concept of a map",
+            f"the column {name[:80]!r} has {len(counts):,} different values, which cannot be a "
+            f"concept of a map",
             fix="name a column with few values, or with numbers",
         )
     return (*sorted(named), OTHER)

@@ -50,7 +50,7 @@ class ConceptSpace:
         check_known(self.task, TASKS, f"no task is called {self.task[:60]!r}")
         if self.size > MOST_CELLS:
             raise WeakspotError(
-                f"the space {self.name[:60]!r} has {self.size:,} cells, and {MOST_CELLS:,} is the most",
+                f"the space {self.name[:60]!r} has {self.size:,} cells; the most is {MOST_CELLS:,}",
                 fix="leave out an axis or some values",
             )
 
@@ -239,7 +239,7 @@ def _cuts(given: Any, where: str) -> tuple[float, ...]:
     try:
         return tuple(map(float, given))
     except (TypeError, ValueError):
-        raise WeakspotError(f"the cuts of an axis of {where} are no numbers", fix="list numbers") from None
+        raise WeakspotError(f"the cuts of an axis of {where} are not numbers", fix="list numbers") from None
 
 
 def _check_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:
@@ -259,5 +259,5 @@ def _read(path: Path) -> Any:
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise WeakspotError(
-            f"{str(path)[:200]} is not valid YAML: {str(error).splitlines()[0][:200]}", fix="mend the file"
+            f"{str(path)[:200]} is not valid YAML: {str(error).splitlines()[0][:200]}", fix="correct the file"
         ) from error

@@ -57,7 +57,8 @@ def read_rows(path: Path) -> list[Row]:
         rows = _columns(path, text, "\t" if kind == ".tsv" else ",")
     else:
         raise WeakspotError(
-            f"{path} is of no kind that is read", fix="it must end in .jsonl, .json, .csv or .tsv"
+            f"{path} is not a kind of file that weakspot reads",
+            fix="it must end in .jsonl, .json, .csv or .tsv",
         )
     if not rows:
         raise WeakspotError(f"{path} has no rows", fix="put one question into each")
@@ -81,7 +82,7 @@ def _lines(path: Path, text: str) -> list[Row]:
         also = f"; also line{'s' if len(broken) > 2 else ''} {others}" if others else ""
         raise WeakspotError(
             f"{path}: line {broken[0][0]} is not a JSON object: {broken[0][1]}{also}",
-            fix="mend or remove the lines",
+            fix="correct or remove these lines",
         )
     return rows
 
@@ -98,7 +99,7 @@ def _objects(path: Path, text: str) -> list[Row]:
         data = [{"id": key, **value} for key, value in data.items() if isinstance(value, dict)]
     if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
         raise WeakspotError(
-            f"{path} is no list of objects", fix="write [{…}, {…}] or one object a line (.jsonl)"
+            f"{path} is not a list of objects", fix="write [{…}, {…}] or one object a line (.jsonl)"
         )
     return [Row(number, entry) for number, entry in enumerate(data, start=1)]
 

@@ -319,6 +319,6 @@ class Engine:
         if self.patience is not None and self._errors_in_a_row >= self.patience and outcomes:
             raise Broken(
                 f"the last {self._errors_in_a_row} trials all ended in an error: {outcomes[-1].detail[:300]}",
-                fix=f"mend the cause, then: weakspot resume {self.run.folder}",
+                fix=f"remove the cause, then: weakspot resume {self.run.folder}",
             )
         self.spending.check()

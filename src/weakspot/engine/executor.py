@@ -219,7 +219,7 @@ def draw_batch(source: Source, seed: int, batch: Batch) -> Answered:
         cases = source.draw(batch.hypothesis, indices, seed=seed)
         asked = [(batch.hypothesis, i) for i in indices]
         if [(c.hypothesis, c.index) for c in cases if isinstance(c, Case)] not in (asked, []):
-            raise WeakspotError("the cases are not those of the indices asked for, in their order")
+            raise WeakspotError("the cases do not match the indices asked for, in their order")
         return cases
 
     if isinstance(source, Placing):

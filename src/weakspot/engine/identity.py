@@ -121,19 +121,19 @@ def must_agree(name: str, there: Sequence[Identity], here: Sequence[Identity]) -
     """Refuse a worker whose models are not those of this machine, or compute in another number format."""
     if [one.kind for one in there] != [one.kind for one in here]:
         raise WeakspotError(
-            f"a {name} worker is made of other parts than the {name} of this machine", fix=_SAME_FILES
+            f"a {name} worker is made of different parts than the {name} on this machine", fix=_SAME_FILES
         )
     for theirs, ours in zip(there, here, strict=True):
         what = theirs.kind.rpartition(".")[2]
         if theirs.digest != ours.digest:
             raise WeakspotError(
-                f"a {name} worker has another model ({what}) than this machine: "
-                f"digest {theirs.digest[:12] or 'unknown'} there, {ours.digest[:12] or 'unknown'} here",
+                f"a {name} worker has a different model ({what}) from this machine: digest "
+                f"{theirs.digest[:12] or 'unknown'} there, {ours.digest[:12] or 'unknown'} here",
                 fix=_SAME_FILES,
             )
         if theirs.labels != ours.labels:
             raise WeakspotError(
-                f"a {name} worker's {what} has other labels than this machine's", fix=_SAME_FILES
+                f"a {name} worker's {what} has different labels from this machine's", fix=_SAME_FILES
             )
         if theirs.dtype != ours.dtype:
             raise WeakspotError(

@@ -162,7 +162,7 @@ class RayExecutor:
             task.piece.deaths += 1
             if task.piece.deaths >= LIVES and not task.piece.dropped:
                 raise WeakspotError(
-                    f"{LIVES} workers died of the same batch, the last a {crew.name}'s: {why}",
+                    f"{LIVES} workers died on the same batch, the last a {crew.name}'s: {why}",
                     fix="it may need more memory than there is; --executor local shows it here",
                 ) from error
             task.piece.results.clear()  # drawn again, under the same seeds
@@ -243,7 +243,9 @@ def _reach(address: str) -> None:
     if address in ("auto", "local"):
         return
     if not host or not port.isdigit() or int(port) > 65535:
-        raise WeakspotError(f"{address[:80]!r} is no address", fix="write it as ray:auto or ray:HOST:PORT")
+        raise WeakspotError(
+            f"{address[:80]!r} is not an address", fix="write it as ray:auto or ray:HOST:PORT"
+        )
     with socket.create_connection((host.strip("[]"), int(port)), timeout=10):
         pass
 

@@ -204,7 +204,8 @@ class Crew:
         hand.pid = said.pid
         if said.what:
             raise WeakspotError(
-                f"a {self.name} worker cannot begin: {said.what}", fix=said.fix or "see its machine"
+                f"a {self.name} worker cannot start: {said.what}",
+                fix=said.fix or "look at its logs, on its machine",
             )
         if self._here is None:
             self._here = said.models
@@ -221,7 +222,7 @@ class Crew:
             if self._deaths >= LIVES:
                 raise WeakspotError(
                     f"{LIVES} {self.name} workers died before they were ready: {why}",
-                    fix="is there memory enough? see the logs of Ray on that machine",
+                    fix="is there enough memory? see the logs of Ray on that machine",
                 )
         ray.kill(hand.handle)  # it may only have seemed dead
         self.hands[self.hands.index(hand)] = self._new()

@@ -56,7 +56,7 @@ class Budget:
             )
             value = float(match[1].replace("_", "")) * _SCALE[match[2]] if match else 0.0
             if not 0 < value < 1e15 or (kind in COUNTED and value % 1):
-                raise WeakspotError(f"{amount[:60]!r} is no amount to spend on {kind}", fix=example)
+                raise WeakspotError(f"{amount[:60]!r} is not an amount of {kind}", fix=example)
             if kind in limits:
                 raise WeakspotError(f"{kind} is given twice", fix="give each kind once")
             limits[kind] = value

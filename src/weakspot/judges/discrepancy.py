@@ -82,7 +82,9 @@ class Discrepancy:
         delta = float(self.measure(case, output))
         if not math.isfinite(delta):
             return Verdict(
-                None, status=Status.ERROR, reason=f"the discrepancy {self.what} is {delta}, no finite number"
+                None,
+                status=Status.ERROR,
+                reason=f"the discrepancy {self.what} is {delta}, which is not a finite number",
             )
         failed = delta > self.epsilon
         return Verdict(failed, delta, reason=f"{self.what} {delta:.3g} > {self.epsilon:g}" if failed else "")
@@ -195,5 +197,5 @@ def load_summary(*, measure: str = "blend", epsilon: str = "", encoder: str = "n
     check_known(measure, USUAL, f"no measure of summaries is called {measure[:60]!r}")
     model: Any = MODELS.load(encoder)
     if not isinstance(model, TextEncoder):
-        raise WeakspotError(f"{encoder[:80]} is no encoder of texts", fix="use ngrams, or st:NAME")
+        raise WeakspotError(f"{encoder[:80]} is not an encoder of texts", fix="use ngrams, or st:NAME")
     return SummaryJudge(measure=measure, epsilon=limit(epsilon), encoder=model)

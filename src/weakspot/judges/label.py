@@ -116,7 +116,9 @@ class LabelJudge:
         if output.status is not Status.OK:
             return Verdict(None, status=output.status, reason=output.detail)
         if shows_nothing(case.input):
-            return Verdict(None, status=Status.ERROR, reason="source: a picture of one colour, or of none")
+            return Verdict(
+                None, status=Status.ERROR, reason="source: a picture of one colour, or without size"
+            )
         if output.answer is None:
             return Verdict(None, status=Status.EMPTY)
         scores = output.scores
@@ -179,7 +181,8 @@ class LabelJudge:
     def _need_kin(self, expected: str) -> None:
         if self.kin is None or (isinstance(self.kin, Mapping) and expected not in self.kin):
             raise WeakspotError(
-                f"the parent of {expected[:80]!r} is not known, so no label can be said to lie outside it",
+                f"the parent of {expected[:80]!r} is not known, so it is not clear which labels lie "
+                f"outside it",
                 fix="give a labels file with parents, or a classifier that knows them, or use WordNet",
             )
 

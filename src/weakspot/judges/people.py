@@ -146,6 +146,6 @@ def _mean(row: dict[str, str]) -> float | None:
 def load(*, folder: str = "", epsilon: str = "") -> PeopleJudge:
     """`people?folder=ratings`, `people?folder=ratings&epsilon=0.4`."""
     if not folder:
-        raise WeakspotError("nobody says where the ratings are", fix="--judge 'people?folder=ratings'")
+        raise WeakspotError("no folder of ratings is named", fix="--judge 'people?folder=ratings'")
     given = limit(epsilon)
     return PeopleJudge(Path(folder), epsilon=0.5 if given is None else given)

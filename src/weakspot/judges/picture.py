@@ -71,7 +71,7 @@ class Viewer:
     def probabilities(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Of each value, one row per picture."""
         if self.encoder is None:
-            raise WeakspotError("nobody looks at the pictures", fix="name an encoder")
+            raise WeakspotError("no encoder is named to look at the pictures", fix="name an encoder")
         if self._rows is None:
             self._rows = self.encoder.embed_texts(self.attribute)
         return softmax(self.encoder.embed_images(images) @ self._rows.T)
@@ -118,12 +118,10 @@ class PictureJudge:
         self._quality: tuple[str, ...] = (good, bad)
         self._texts: dict[str, NDArray[np.float32]] = {}
         if measure == "shows" and not self.attribute:
-            raise WeakspotError(
-                "no attribute is named whose value is to be shown", fix="add attribute=a man|a woman"
-            )
+            raise WeakspotError("no attribute is named", fix="add attribute=a man|a woman")
         if self.attribute and (len(set(self.attribute)) < 2 or len(self.wanted) != len(self.attribute)):
             raise WeakspotError(
-                "an attribute has two values at least, none twice, and a wanted share of each",
+                "an attribute needs at least two different values, with a wanted share for each",
                 fix="write attribute=a man|a woman&wanted=0.5,0.5",
             )
         if value and value not in self.attribute:
@@ -172,13 +170,13 @@ def load(
     check_known(measure, USUAL, f"no measure of pictures is called {measure[:60]!r}")
     if not encoder:
         raise WeakspotError(
-            "no encoder is named that looks at the pictures",
+            "no encoder is named to look at the pictures",
             fix="--judge 'picture?encoder=openclip:ViT-L-14/openai', or world:encoder for the drawn world",
         )
     model: Any = MODELS.load(encoder)
     if not isinstance(model, Encoder):
         raise WeakspotError(
-            f"{encoder[:80]} is no encoder of pictures and texts", fix="use e.g. world:encoder"
+            f"{encoder[:80]} is not an encoder of pictures and texts", fix="use e.g. world:encoder"
         )
     return PictureJudge(
         model,

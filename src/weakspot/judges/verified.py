@@ -95,7 +95,8 @@ class EncoderOpinion:
         """Refuse a label that it is not told of, or a single one: nothing could be told apart."""
         if label not in self.labels or len(self.labels) <= self.top:
             raise WeakspotError(
-                f"the verifier cannot tell {label[:80]!r} from anything: it knows {len(self.labels)} labels",
+                f"the verifier cannot tell {label[:80]!r} from anything else: it knows {len(self.labels)} "
+                "labels",
                 fix="use a target that knows its labels, or a classifier as the verifier",
             )
 

@@ -33,7 +33,7 @@ def choose_device(name: str) -> str:
         return next(device for device, is_there in there.items() if is_there)
     kind, _, number = name.partition(":")
     if kind not in there or (number and not (kind == "cuda" and number.isdecimal())):
-        raise WeakspotError(f"{name[:80]!r} is no device", fix="choose auto, cpu, cuda, cuda:0 or mps")
+        raise WeakspotError(f"{name[:80]!r} is not a device", fix="choose auto, cpu, cuda, cuda:0 or mps")
     if not there[kind] or (number and int(number) >= torch.cuda.device_count()):
         raise WeakspotError(f"there is no {name[:80]} here", fix="choose device=cpu, or leave it out")
     return name
@@ -47,7 +47,7 @@ def choose_dtype(name: str, device: str) -> str:
         return "bfloat16" if import_module("torch").cuda.get_device_capability(device)[0] >= 8 else "float16"
     if name not in DTYPES:
         raise WeakspotError(
-            f"{name[:80]!r} is no number format",
+            f"{name[:80]!r} is not a number format",
             fix=nearest(name, DTYPES) or f"choose auto, {', '.join(DTYPES)}",
         )
     return name
@@ -117,7 +117,7 @@ class Compiled:
 
     def _without(self, error: Exception) -> None:
         self._fast = None
-        log.warning("%s: not compiled, goes on without: %s", self.name, in_one_line(error, most=200))
+        log.warning("%s: not compiled, going on without: %s", self.name, in_one_line(error, most=200))
 
 
 def pictures_at_once(device: str, *, size: tuple[int, int], dtype: str, otherwise: int) -> int:

@@ -102,7 +102,7 @@ def to_probabilities(raw: NDArray[Any], labels: int, *, outputs: str = "auto") -
     if outputs == "probabilities" and not given.all():
         row = int(np.flatnonzero(~given)[0])
         raise WeakspotError(
-            f"the model's outputs are no probabilities: {_range_of(raw[row])}",
+            f"the model's outputs are not probabilities: {_range_of(raw[row])}",
             fix="let each row sum to 1, or say outputs=logits if a softmax is still to come",
         )
     fitted = np.where(np.abs(sums - 1) < TIGHT, raw, raw / np.where(given[:, None], sums, 1))
@@ -226,5 +226,5 @@ def in_order(names: Mapping[Any, Any], *, of: object) -> tuple[str, ...]:
         return distinct([by_number[i] for i in range(len(by_number))], of=str(of))
     except (KeyError, TypeError, ValueError):
         raise WeakspotError(
-            f"the labels of {str(of)[:200]} are not numbered from 0 on", fix="give them: ?labels=labels.txt"
+            f"the labels of {str(of)[:200]} are not numbered from 0", fix="give them: ?labels=labels.txt"
         ) from None

@@ -102,8 +102,8 @@ def read_preprocess(folder: Path) -> Preprocess | None:
     if not path.is_file():
         return None
     broken = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-    unknown = f"{path} asks for pictures in a way that is not known here"
-    options = "say it by options of the name where there are some (onnx: has mean, std and size)"
+    unknown = f"{path} asks for pictures to be prepared in a way weakspot does not know"
+    options = "use options of the name, if it has any (onnx: has mean, std and size)"
     with (
         explained(f"{path} cannot be read", *broken, fix="copy the folder again", why=kind_and_reason),
         explained(unknown, Unprepared, fix=f"{options}, or load the model with hf:"),
@@ -211,7 +211,7 @@ def prepare_of(folder: Path, *, trust: Trust = NOTHING) -> Prepare | None:
     transformers = import_module("transformers")
     new = int(transformers.__version__.split(".")[0]) >= 5
     without_torchvision: dict[str, Any] = {"backend": "pil"} if new else {"use_fast": False}
-    what = f"nobody knows how pictures are prepared for {folder}"
+    what = f"it is not known how to prepare pictures for {folder}"
     needs = "some processors need torchvision, and one that comes with the model needs ?code=yes"
     with quiet(), explained(what, Exception, fix=f"check its {CONFIG}; {needs}", why=in_one_line):
         library = transformers.AutoImageProcessor.from_pretrained(
@@ -228,7 +228,7 @@ def prepared_by(prepare: Prepare | None, *, of: object) -> Prepare:
     """What prepares the pictures of a folder; an error where the folder says nothing of it."""
     if prepare is None:
         raise WeakspotError(
-            f"{of} has no {CONFIG}, so nobody knows how its pictures are prepared",
+            f"{of} has no {CONFIG}, so it is not known how to prepare its pictures",
             fix="copy that file from where the model came from",
         )
     return prepare

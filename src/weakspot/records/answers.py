@@ -130,7 +130,8 @@ def compared(records: Records, roles: Roles) -> Verdicts:
     relabelled = records.columns.get(roles.relabelled)
     if measured(label, prediction):
         raise WeakspotError(
-            f"{prediction.name!r} and {label.name!r} are measurements: nothing says how far apart is wrong",
+            f"{prediction.name!r} and {label.name!r} are measurements, and it is not said how far "
+            f"apart is wrong",
             fix=f"say it: --failed 'abs({prediction.name} - {label.name}) > 2'",
         )
     for column in (label, prediction):

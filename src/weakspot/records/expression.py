@@ -112,7 +112,7 @@ class _Reader:
         try:
             return ast.parse(source, mode="eval").body
         except (SyntaxError, ValueError, MemoryError) as error:
-            why = "it is not complete or has a sign too many" if source else "it is empty"
+            why = "it is incomplete, or has one sign too many" if source else "it is empty"
             raise self.refused(why) from error
 
     def value(self, node: ast.expr) -> _Value:

@@ -71,7 +71,7 @@ def read_frame(given: Any) -> tuple[str, Sheet]:
     sheet = sheet_of_columns(given) if isinstance(given, Mapping) else None
     if sheet is None:
         raise WeakspotError(
-            f"a value of type {type(given).__name__} is no table",
+            f"a value of type {type(given).__name__} is not a table",
             fix="give a path, a frame of pandas or polars, or a list of dicts",
         )
     return "a dict of columns", sheet

@@ -97,7 +97,7 @@ def records_of(sheet: Sheet, origin: str, named: Roles, *, folder: str = "", dig
             first = sheet.left_out[0]
             raise WeakspotError(
                 f"no row of {origin} can be read: line {first.line}: {first.reason}",
-                fix="mend the file, or write it again as CSV in UTF-8",
+                fix="correct the file, or write it again as CSV in UTF-8",
             )
         raise WeakspotError(f"{origin} has no rows", fix="give a table with a row for each input")
     label, prediction = answers_in(sheet.columns, label=named.label, prediction=named.prediction)

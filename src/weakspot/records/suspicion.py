@@ -119,7 +119,7 @@ def why_nothing(judged: Judged) -> str:
     if not known.any():
         return "the table has no scores"
     if judged.score[known].min() < 0 or judged.score[known].max() > 1:
-        return "the scores are no probabilities: some are below 0 or above 1"
+        return "the scores are not probabilities: some are below 0 or above 1"
     failures = int(judged.failed[known].sum())
     if min(failures, int(known.sum()) - failures) < FEWEST:
         return f"fewer than {FEWEST} rows with a score fail, or pass"

@@ -110,7 +110,7 @@ def _roles(records: Records, named: Roles) -> tuple[Roles, list[str]]:
     if not group:
         group = usual("group", lambda column: column.kind in (Kind.TEXT, Kind.NUMBER))
         if group and (few := len({*columns[group].texts()} - {None})) < _FEWEST_GROUPS:
-            notes.append(f"rows with the same {group!r} may be divided: it has only {few} values")
+            notes.append(f"rows with the same {group!r} may be split apart: it has only {few} values")
             group = ""
     identity = named.id or usual("id", lambda column: column.kind in (Kind.TEXT, Kind.NUMBER))
     text = named.text
@@ -205,7 +205,7 @@ def _contradicted(found: Verdicts, verdict: Verdicts | None) -> Iterator[str]:
             (name,) = verdict.used
             word = verdict.rule.rpartition(" ")[2]
             rows = f"{n:,} row{'s' * (n > 1)}"
-            yield f"column {name!r} says otherwise in {rows}: --failed '`{name}` == {word}' goes by it"
+            yield f"column {name!r} disagrees in {rows}: to follow it, use --failed '`{name}` == {word}'"
 
 
 def _is_verdict(column: Column) -> bool:
@@ -219,7 +219,7 @@ def _by_verdict(records: Records, name: str, role: str) -> Verdicts:
     column = records.columns[name]
     if not _is_verdict(column):
         raise WeakspotError(
-            f"column {column.name!r} is no verdict: it holds {_example(column)}",
+            f"column {column.name!r} is not a verdict: it holds {_example(column)}",
             fix=f"say what a failure is: --failed '`{column.name}` < 0.5'",
         )
     says = 0 if role == "correct" else 1

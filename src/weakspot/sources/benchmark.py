@@ -104,7 +104,7 @@ def _size(content: bytes, *, whole: bool = False) -> tuple[int, int]:
     except Exception as error:  # decoders of damaged files raise anything
         what = str(error).replace("<_io.BytesIO object at ", "<bytes at ")[:200]
         if "cannot identify" in what:
-            raise Unusable("it is no picture in a known format") from error
+            raise Unusable("it is not a picture in a known format") from error
         raise Unusable(f"it cannot be decoded: {what or type(error).__name__}") from error
     if Image.MAX_IMAGE_PIXELS and size[0] * size[1] > Image.MAX_IMAGE_PIXELS:
         raise Unusable(f"{size[0]:,} × {size[1]:,} pixels are more than Pillow's limit")

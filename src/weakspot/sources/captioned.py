@@ -68,7 +68,7 @@ def read_annotations(
     if not found:
         some = next(iter(rows), "")
         raise WeakspotError(
-            f"{path} speaks of none of the pictures", fix=f"it names {some[:80]!r}" if some else "it is empty"
+            f"{path} mentions none of the pictures", fix=f"it names {some[:80]!r}" if some else "it is empty"
         )
     return found
 
@@ -121,7 +121,7 @@ def _entries(path: Path) -> Iterator[dict[str, Any]]:
     for entry in data if isinstance(data, list) else [data]:
         if not isinstance(entry, Mapping):
             raise WeakspotError(
-                f"an entry of {path} is no object: {str(entry)[:80]}", fix="write file and label"
+                f"an entry of {path} is not a JSON object: {str(entry)[:80]}", fix="write file and label"
             )
         yield dict(entry)
 
@@ -188,7 +188,9 @@ class Captioned:
         wanted = {str(name).strip() for name in names}
         kept = [i for i, name in enumerate(self.names) if wanted & {*_ends(name)}]
         _need(
-            len(kept), "none of the pictures is among the names", fix=f"they are like {self.names[0][:80]!r}"
+            len(kept),
+            "none of the pictures is among the names",
+            fix=f"the pictures have names like {self.names[0][:80]!r}",
         )
         return Captioned(
             tuple(self.names[i] for i in kept),
@@ -202,7 +204,7 @@ class Captioned:
         """The pictures as rows of length 1, those of a folder from the cache where they are there."""
         if not hasattr(encoder, "embed_images"):
             raise WeakspotError(
-                "the encoder has no image tower, so nothing can be held against pictures",
+                "the encoder has no image tower, so texts cannot be compared with pictures",
                 fix="use an encoder of texts and pictures",
             )
         if self.folder is not None:
@@ -260,7 +262,7 @@ def read_captioned(folder: str | Path, *, captions: str | Path | None = None) ->
     if not found:
         raise WeakspotError(
             f"{path} has no caption of a picture in {root}",
-            fix=f"it speaks of {next(iter(said))[:80]!r}" if said else "it is empty",
+            fix=f"it mentions {next(iter(said))[:80]!r}" if said else "it is empty",
         )
     without = tuple(Skipped(name, "it has no caption") for name in names if name not in found)
     return Captioned(tuple(found), tuple(found.values()), root, skipped=without)

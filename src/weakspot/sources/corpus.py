@@ -125,7 +125,7 @@ def gather(
         there = "one text" if kept else "no texts"
         left = f" ({blank} blank, {long} too long, {noisy} noise)" if blank + long + noisy else ""
         raise WeakspotError(
-            f"the corpus {name[:200]!r} has {there}{left}, and pairs are wanted",
+            f"the corpus {name[:200]!r} has {there}{left}, but mining needs pairs",
             fix="use a file with many texts, one a line",
         )
     digest = hashlib.sha256("".join(f"{text}\n" for text in kept.values()).encode())
@@ -181,7 +181,7 @@ def _raw_lines(path: Path) -> Iterator[str | None]:
 
 
 def coco(path: str) -> Iterator[Text]:
-    what = f"{str(Path(path))[:200]!r} is no JSON file"
+    what = f"{str(Path(path))[:200]!r} is not a JSON file"
     broken = (OSError, EOFError, zlib.error, ValueError, RecursionError)
     with _open(Path(path)) as file, explained(what, *broken, fix="name COCO's captions_….json"):
         whole = file.read(LARGEST + 1)

@@ -86,7 +86,7 @@ def _lines(path: Path) -> list[tuple[str, str, str]]:
                 continue
             data, where = json.loads(line), f"line {number} of {path}"
             if not isinstance(data, Mapping):
-                raise WeakspotError(f"{where} is no object", fix='write {"text": …, "summary": …}')
+                raise WeakspotError(f"{where} is not a JSON object", fix='write {"text": …, "summary": …}')
             text = next((data[key] for key in TEXTS if key in data), None)
             summary = next((data[key] for key in SUMMARIES if key in data), None)
             name = str(data.get("name", data.get("id", str(number))))
@@ -182,7 +182,7 @@ def check(space: ConceptSpace) -> None:
     if "edit" not in names or not set(names) <= set(AXES):
         raise WeakspotError(
             f"the space {space.name[:60]!r} of texts has the axes {', '.join(names)[:120]}",
-            fix="it has an axis edit, and if wanted an axis amount",
+            fix="it needs an axis edit, and may have an axis amount",
         )
     for axis in space.axes:
         for value in axis.values:

@@ -132,7 +132,7 @@ def decode(content: bytes, *, longest: int = LONGEST) -> NDArray[np.uint8]:
     except Exception as error:  # decoders of damaged files raise anything
         what = str(error).replace("<_io.BytesIO object at ", "<bytes at ")[:200]
         if "cannot identify" in what:
-            what = "it is no picture in a known format"
+            what = "it is not a picture in a known format"
         raise Unusable(f"it cannot be decoded: {what or type(error).__name__}") from error
 
 

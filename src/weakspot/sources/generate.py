@@ -112,8 +112,8 @@ def must_repeat(generator: object, name: str) -> None:
     """Refuse a generator that says of itself that it draws anew each time."""
     if isinstance(generator, Repeating) and not generator.repeats:
         raise WeakspotError(
-            f"{name[:200]} draws another picture each time, so that no case could be drawn again",
-            fix="add seed=NAME if the server takes a seed under that name, or cache=FOLDER to keep pictures",
+            f"{name[:200]} draws a different picture each time, so no case could be drawn again",
+            fix="add seed=NAME if the server takes a seed by that name, or cache=FOLDER to keep pictures",
         )
 
 

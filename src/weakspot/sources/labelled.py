@@ -124,7 +124,8 @@ def labelled_images(
     strange = sorted({label for label in images.labels if known and label not in known})
     if strange:
         raise WeakspotError(
-            f"{len(strange)} labels of the pictures are not the target's, such as {strange[0][:60]!r}",
+            f"{len(strange)} labels of the pictures are not labels of the target, such as "
+            f"{strange[0][:60]!r}",
             fix=f"name them as the target does: {', '.join(labels[:5])[:200]} …",
         )
     return images
@@ -161,7 +162,7 @@ def _folder(root: Path, by_id: Mapping[str, str]) -> LabelledImages:
     for name, path in files_in(root):
         label = table.get(name) if table else (name.split("/")[0] if "/" in name else None)
         if label is None:
-            skipped.append((name, "nobody says what it shows"))
+            skipped.append((name, "it has no label"))
             continue
         try:
             content = read(path)

@@ -108,7 +108,7 @@ def _row(entry: Any, where: str) -> LabelRow:
             raise WeakspotError(f"{where} has {len(entry)} columns", fix="write name, parent, WordNet id")
         entry = dict(zip(("name", "parent"), rest, strict=False)) | ({"wordnet": ids[0]} if ids else {})
     if not isinstance(entry, dict):
-        raise WeakspotError(f"{where} is no label: {str(entry)[:80]!r}", fix="write a name or an object")
+        raise WeakspotError(f"{where} is not a label: {str(entry)[:80]!r}", fix="write a name or an object")
     keys = {str(key).strip().lower(): value for key, value in entry.items()}
     values = {}
     for field, names in COLUMNS.items():
@@ -162,7 +162,8 @@ def base_prompt(label: str, parent: str = "", *, template: str = TEMPLATE) -> st
         template = _BRACKETED_PARENT.sub("", template)
         if "parent" in _fields(template):
             raise WeakspotError(
-                f"the prompt {template[:80]!r} needs a parent, and {values['label'][:80]!r} has none known",
+                f"the prompt {template[:80]!r} needs a parent, but no parent of {values['label'][:80]!r} is "
+                "known",
                 fix="put it in brackets, ({parent}), to leave it out; or give a labels file with parents",
             )
 

@@ -82,7 +82,7 @@ def unique(path: Path, items: Iterable[tuple[int, Item]]) -> list[Item]:
         first = lines.setdefault((item.set, item.id), line)
         if first != line:
             raise WeakspotError(
-                f"{path}: the id {item.id[:80]!r} is there twice (lines {first} and {line})",
+                f"{path}: the id {item.id[:80]!r} appears twice (lines {first} and {line})",
                 fix="give every question an id of its own",
             )
     return found

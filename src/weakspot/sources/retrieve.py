@@ -101,7 +101,9 @@ class Retrieval:
         labels = [self._of(i).label for i in range(len(pool.names))]
         labelled = self._labelled = any(labels)
         if expected is None and not labelled:
-            raise WeakspotError("nobody says what the pictures show", fix="give labels, or the label of all")
+            raise WeakspotError(
+                "it is not known what the pictures show", fix="give labels, or the label of all"
+            )
         if labelled:
             kept = [i for i, label in enumerate(labels) if label and expected in (None, label)]
             self._expected = {i: labels[i] for i in kept}
@@ -302,7 +304,8 @@ def load(
     model = MODELS.load(encoder)
     if not isinstance(model, Encoder):
         raise WeakspotError(
-            f"{encoder[:200]} is no encoder of texts and pictures", fix="use one, e.g. encoder=world:encoder"
+            f"{encoder[:200]} is not an encoder of texts and pictures",
+            fix="use one, e.g. encoder=world:encoder",
         )
     with _shown(folder) as progress:
         pool = read_pool(folder, model, cache=_cache(cache), longest=longest, progress=progress)

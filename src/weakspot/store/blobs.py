@@ -127,7 +127,7 @@ def open_own(path: Path, flags: int) -> int:
         raise
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is no file", str(path))
+        raise OSError(errno.EINVAL, "it is not a file", str(path))
     return handle
 
 
@@ -183,7 +183,7 @@ def check_url(url: str | None) -> None:
     protocol, colon, rest = url.partition("://")
     if not colon or not rest.strip("/") or not all(c.isprintable() for c in url) or "::" in url:
         raise WeakspotError(
-            f"{url[:200]!r} is no address for kept inputs",
+            f"{url[:200]!r} is not an address for kept inputs",
             fix="write e.g. s3://bucket/folder or file:///mnt/shared/folder",
         )
     check_known(protocol, PROTOCOLS, f"inputs cannot be kept at {protocol[:40]!r} addresses")
@@ -195,7 +195,7 @@ def check_url(url: str | None) -> None:
     if key:
         raise WeakspotError(
             f"the address {protocol}://… has a key or options in it, which run.yaml would keep",
-            fix="leave them out; keys belong into the environment or the store's own files",
+            fix="leave them out; keys belong in the environment or the store's own files",
         )
     if protocol == "file" and parts.netloc:
         raise WeakspotError(f"{url[:200]!r} names a machine", fix="write file:///folder, with three slashes")

@@ -152,7 +152,10 @@ def explained(path: Path) -> Iterator[None]:
         if "full" in text or "disk I/O" in text or "No space" in text:
             fix = "free some space, then: weakspot resume; everything recorded so far is kept"
         elif "UNIQUE" in text:
-            text, fix = "a trial is there already", "a trial is recorded once; to go on: weakspot resume"
+            text, fix = (
+                "this trial is already recorded",
+                "a trial is recorded once; to go on: weakspot resume",
+            )
         elif "locked" in text:
             fix = "another process writes this ledger; wait for it to end"
         elif "readonly" in text or "unable to open" in text or isinstance(error, OSError):

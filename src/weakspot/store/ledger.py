@@ -59,7 +59,7 @@ class Ledger:
         """A new, empty ledger; the file must not exist."""
         if path.exists():
             raise LedgerError(
-                f"there is a ledger already: {path}", fix="resume that run, or choose another folder"
+                f"there is already a ledger: {path}", fix="resume that run, or choose another folder"
             )
         # Made in memory and put in place by rename: whenever we are killed, a ledger is there whole or not
         # at all, and one that is empty or half there was damaged by something else.

@@ -122,7 +122,9 @@ def _text(path: Path) -> str:
             raise ValueError("it is too large")
         return content.decode("utf-8-sig")
     except ValueError as error:
-        raise WeakspotError(f"{path} is no study: {error}", fix="weakspot init hunt > study.yaml") from None
+        raise WeakspotError(
+            f"{path} is not a study: {error}", fix="weakspot init hunt > study.yaml"
+        ) from None
 
 
 def _rows(text: str, problems: list[Problem]) -> tuple[Any, list[tuple[str, int, Any]]]:
@@ -133,7 +135,9 @@ def _rows(text: str, problems: list[Problem]) -> tuple[Any, list[tuple[str, int,
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        problems.append(Problem(mark.line + 1 if mark else 0, f"this is not YAML: {what}", "mend the line"))
+        problems.append(
+            Problem(mark.line + 1 if mark else 0, f"this is not YAML: {what}", "correct the line")
+        )
         return None, []
     if not isinstance(root, yaml.MappingNode):
         problems.append(Problem(1, "the file holds no options", "write one a line, as in: seed: 7"))

@@ -207,7 +207,7 @@ def _drawing(found: Any, task: LabelTask) -> Source:
     if isinstance(source, TextToImage) and source.expected != task.hunted[0]:
         said, hunted = source.expected[:80], task.hunted[0][:80]
         raise WeakspotError(
-            f"{task.source[:200]} is said to draw {said!r}, and {hunted!r} is hunted",
+            f"{task.source[:200]} is said to draw {said!r}, but {hunted!r} is hunted",
             fix="leave out ?label=…",
         )
     return source
@@ -335,7 +335,7 @@ def chosen(text: str | None, hunted: Sequence[str]) -> dict[str, str]:
     if "=" not in text:
         if len(hunted) > 1:
             raise WeakspotError(
-                f"it is not said which of {len(hunted)} labels is meant by the sense {text[:80]!r}",
+                f"the sense {text[:80]!r} could belong to any of {len(hunted)} labels",
                 fix=f"write e.g. --sense '{hunted[0][:40]}={text[:40]}'",
             )
         return {hunted[0]: text}

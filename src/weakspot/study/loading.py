@@ -43,7 +43,7 @@ def part(
         except Exception as error:  # a user's module or a plugin may raise anything
             raise WeakspotError(
                 f"{name[:200]} cannot be loaded: {type(error).__name__}: {error}",
-                fix="mend it; --debug shows where",
+                fix="correct it; --debug shows where",
             ) from error
     if not isinstance(found, port):
         methods = ", ".join(sorted(m for m in vars(port) if not m.startswith("_")))

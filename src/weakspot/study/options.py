@@ -214,7 +214,7 @@ PROPOSING: Final = ("both", "rules", "llm")
 
 
 def _proposing(who: str) -> str:
-    check_known(who, PROPOSING, f"nobody proposes who is called {who[:80]!r}")
+    check_known(who, PROPOSING, f"there is no proposer {who[:80]!r}")
     return who
 
 

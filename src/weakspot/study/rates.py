@@ -142,7 +142,7 @@ class Rates:
         own = self.run.config
         for key in DRAWN:
             if own.settings.get(key) != other.settings.get(key):
-                return f"they have another {key}"
+                return f"their {key} differs"
         for key in sorted(own.digests.keys() & other.digests.keys()):
             # A second verifier is "verify 2".
             if key.split()[0] not in _ANSWERS and own.digests[key] != other.digests[key]:

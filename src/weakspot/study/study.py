@@ -284,7 +284,7 @@ def chosen(study: Study, values: Mapping[str, Any]) -> tuple[Study, dict[str, An
     for name, value in values.items():
         if name not in known and name in defaults and value not in (None, (), [], defaults[name]):
             other = (
-                "of a table of results alone" if taker is study else f"of {study.name} alone, not of a table"
+                "for tables of results only" if taker is study else f"for {study.name} only, not for tables"
             )
             raise WeakspotError(f"{name!r} is an option {other}", fix="leave it out")
     return taker, {name: value for name, value in values.items() if name in known or name not in defaults}

@@ -257,7 +257,8 @@ def _rewritten(rewrite: Callable[[str], list[str]] | None, text: str) -> list[st
         given = list(rewrite(text))[:REWRITES]
     except Exception as error:  # a language model's client may raise anything
         raise WeakspotError(
-            f"the rewriter failed: {type(error).__name__}: {str(error)[:200]}", fix="mend it, or leave it out"
+            f"the rewriter failed: {type(error).__name__}: {str(error)[:200]}",
+            fix="correct it, or leave it out",
         ) from error
     clean = [" ".join(sentences(t)) for t in given if isinstance(t, str) and len(t) <= 4 * LONGEST]
     return [t for t in clean if t]

@@ -80,7 +80,7 @@ class WordNet:
                 return cls(place)
         zipped = [z for place in places if place.name and (z := place.with_suffix(".zip")).is_file()]
         if zipped:
-            raise WeakspotError(f"WordNet is packed in {zipped[0]}", fix="unzip it where it lies")
+            raise WeakspotError(f"WordNet is packed in {zipped[0]}", fix="unzip it in place")
         raise WeakspotError(
             f"there is no WordNet in {named}" if named else "WordNet's nouns are not on this machine",
             fix="apt-get install wordnet-base; or name a folder that has index.noun and data.noun in "
@@ -105,7 +105,9 @@ class WordNet:
         """The meaning with an id such as "n02123394": a byte offset in WordNet 3.0."""
         found = _ID.fullmatch(id.strip())
         if found is None:
-            raise WeakspotError(f"{id[:80]!r} is no id of a noun", fix="write n and eight digits: n02123394")
+            raise WeakspotError(
+                f"{id[:80]!r} is not the id of a noun", fix="write n and eight digits: n02123394"
+            )
         if not self._files.has(int(found[1])):
             raise WeakspotError(
                 f"no noun in {self.folder} has the id {found[0]}",

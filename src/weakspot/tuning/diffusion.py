@@ -79,7 +79,7 @@ def fit_generator(
 
     peft = need_peft()
     if len(examples) < 2:
-        raise WeakspotError(f"{len(examples)} pictures are too few to learn from", fix="give some twenty")
+        raise WeakspotError(f"{len(examples)} pictures are too few to learn from", fix="give about twenty")
     with quiet():
         pipe, _ = load_pipeline(find(str(folder)), dtype="float32")
     unet = getattr(pipe, "unet", None)

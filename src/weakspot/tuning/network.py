@@ -124,7 +124,8 @@ def network_of(target: Any, *, name: str) -> Network:
     if isinstance(target, OnnxClassifier):
         return _of_onnx(target, name)
     raise WeakspotError(
-        f"{name[:200]} cannot be trained here: it is no network of torch, of one of its libraries or of ONNX",
+        f"{name[:200]} cannot be trained here: it is not a network of torch, of one of its "
+        f"libraries or of ONNX",
         fix=HOW,
     )
 

@@ -316,5 +316,5 @@ def _restore(
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise WeakspotError(
             f"the checkpoint in {folder} cannot be read: {error}",
-            fix=f"delete {CHECKPOINT}.* there to train anew",
+            fix=f"delete {CHECKPOINT}.* there to start training again",
         ) from error

@@ -123,7 +123,7 @@ def load(
         read_weights(found, Path(weights))
     elif digest_of(found) != digest_of(_made(path)):
         raise WeakspotError(
-            f"torch:{path[:200]} makes a network with random weights, others each time",
+            f"torch:{path[:200]} makes a network with random weights, different ones each time",
             fix="add weights=FILE.safetensors, or let what makes it load its weights",
         )
     return TorchClassifier(

@@ -110,7 +110,7 @@ class Labelling:
         name = self._name(request)
         item = next((one for one in self._items(name) if one.id == given.get("item")), None)
         if item is None or given.get("label") not in [choice.value for choice in item.choices]:
-            raise HTTPException(400, "This is no answer to a question of this page.")
+            raise HTTPException(400, "This is not an answer to a question on this page.")
         with self._lock:
             self.labels.add(self.task.name, item.id, name, given["label"])
             self._hand_on(name)

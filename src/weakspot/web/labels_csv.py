@@ -42,7 +42,7 @@ def read_csv(folder: Path, task: Task, path: Path) -> tuple[int, int]:
     """
     try:
         if path.stat().st_size > LARGEST:
-            raise WeakspotError(f"{path} is larger than {LARGEST >> 20} MB", fix="cut it into parts")
+            raise WeakspotError(f"{path} is larger than {LARGEST >> 20} MB", fix="split it into parts")
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
@@ -65,7 +65,7 @@ def read_csv(folder: Path, task: Task, path: Path) -> tuple[int, int]:
         if item not in items or label not in [choice.value for choice in items[item].choices]:
             what = f"the item {item[:60]!r}" if item not in items else f"{label[:60]!r}"
             raise WeakspotError(
-                f"{where}: {what} is not one of this task", fix="import it into the run it is of"
+                f"{where}: {what} is not one of this task", fix="import it into the run it came from"
             )
         name = annotator_name(_plain(row["annotator"]))
         if held.get((name, item)) == label:

@@ -119,7 +119,7 @@ def listening(host: str, port: int | None) -> socket.socket:
             if wanted == PORT and port is None:
                 continue
             raise WeakspotError(
-                f"{host[:80]} port {wanted} cannot be listened on: {error.strerror or error}",
+                f"cannot listen on {host[:80]} port {wanted}: {error.strerror or error}",
                 fix="choose another --port, or leave it out",
             ) from error
     raise AssertionError("the last port was tried")

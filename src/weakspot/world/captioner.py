@@ -100,7 +100,7 @@ class WorldCaptioner(OfGraphs):
             if len(before) + len(ids) > LENGTH:
                 raise WeakspotError(
                     f"{sentence[:60]!r} has {len(ids)} tokens, after {len(before)} of the prefix",
-                    fix=f"all together may have {LENGTH}",
+                    fix=f"prefix and sentence may have {LENGTH} together",
                 )
         order = sorted((i for i, ids in enumerate(wanted) if ids), key=lambda i: len(wanted[i]))
         table = np.zeros((len(images), len(sentences)))

@@ -102,7 +102,9 @@ class World:
         asked = parse(text)
         total = _within(asked, [self._own], self.label)
         if not total:
-            raise WeakspotError(f"no {self.label} can be as {text[:80]!r} says", fix="say what is possible")
+            raise WeakspotError(
+                f"no {self.label} can be as {text[:80]!r} says", fix="describe something that is possible"
+            )
         asked &= self._own
         order = sorted(range(len(self.failures)), key=lambda i: -self.failures[i].rate)
         made = [0.0] * len(order)

@@ -102,7 +102,7 @@ class _Reader(Cursor):
     def check_adjectives(self, thing: Thing, attribute: str) -> None:
         if "background" in thing.noun.readings:
             if thing.states or not thing.colors or not set(thing.colors) <= set(PLAIN):
-                self.fail("a background cannot be so", f"it can be {', '.join(PLAIN)} or a place")
+                self.fail("a background cannot look like that", f"it can be {', '.join(PLAIN)} or a place")
             return
         if thing.states or (thing.count and thing.count != ("1",)):
             self.fail(f"nothing more can be said of {thing.name!r}", "leave out its adjectives and number")
@@ -158,7 +158,7 @@ class _Reader(Cursor):
             found = colors or (noun.readings.get("place", ()) if noun else ())
             if not found or not set(found) <= set(ATTRIBUTES["background"]):
                 hint = f"choose from: {', '.join(ATTRIBUTES['background'])}"
-                self.fail("the background cannot be so", hint)
+                self.fail("the background cannot look like that", hint)
             values |= set(found)
             if not self.take(", or", "or", "nor"):
                 break

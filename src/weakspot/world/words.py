@@ -29,7 +29,7 @@ class Words:
 
     def __init__(self, tokens: Sequence[str]) -> None:
         if tuple(tokens[:4]) != SPECIAL or len(set(tokens)) != len(tokens):
-            raise WeakspotError("this is no list of tokens", fix="reinstall weakspot")
+            raise WeakspotError("this is not a list of tokens", fix="reinstall weakspot")
         self.tokens = tuple(tokens)
         self._ids = {token: i for i, token in enumerate(self.tokens)}
 
@@ -41,7 +41,7 @@ class Words:
             what = f"the tokens {path} cannot be read: {error}"
             raise WeakspotError(what, fix="reinstall weakspot") from error
         if not isinstance(tokens, list):
-            raise WeakspotError(f"{path} is no list of tokens", fix="reinstall weakspot")
+            raise WeakspotError(f"{path} is not a list of tokens", fix="reinstall weakspot")
         return cls([str(token) for token in tokens])
 
     def __len__(self) -> int:

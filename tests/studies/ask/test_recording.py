@@ -124,7 +124,7 @@ def test_the_digest_can_be_demanded(tmp_path: Path) -> None:
         ('{"id": 1, "response": "a"}\n{"id": "1", "response": "b"}', r"answered twice \(lines 1 and 2\)"),
         ('{"id": 1, "response": "a"}\n{"response": "b"}', "line 2 has not an id"),
         ('{"id": 1}', "line 1 has not a response"),
-        ('{"id": 1, "response": ["a"]}', "line 1: the response is no text"),
+        ('{"id": 1, "response": ["a"]}', "line 1: the response is not a text"),
         ('{"id": 1, "response": "a", "status": "fine"}', "line 1: no status is called 'fine'"),
     ],
 )

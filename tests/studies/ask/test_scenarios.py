@@ -170,7 +170,7 @@ def test_scenes_that_cannot_be_drawn_are_not_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        ({"scenarios": 5}, "5 scenarios say nothing"),
+        ({"scenarios": 5}, "5 scenarios are too few to show anything"),
         ({"stimulus": " "}, "no stimulus is named"),
         ({"fdr": 2.0}, "makes no sense"),
         ({"llm": "replay:nowhere.jsonl"}, "cannot be read"),

@@ -133,8 +133,8 @@ def test_a_server_that_refuses_at_random_has_nothing_to_attribute(tmp_path: Path
     assert isinstance(found, Stages)
     assert found.refused > 30
     assert not any(getattr(found, cause).found for cause in CAUSES)
-    assert "Nothing to attribute" in page
-    assert "Nothing to attribute" in text
+    assert "No cause was found" in page
+    assert "No cause was found" in text
 
 
 def test_filler_is_as_long_as_what_it_stands_for() -> None:

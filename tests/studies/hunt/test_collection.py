@@ -309,7 +309,7 @@ def test_several_labels_share_the_budget_and_each_photograph_is_one_of_them(tmp_
     drawn = source.draw(finding.hypothesis, [trial.index for trial in trials], seed=3)
     assert [case.expected for case in drawn] == [trial.expected for trial in trials]
     assert all(case.input[1, 0, 0] for case in drawn)  # each shows snow
-    with pytest.raises(WeakspotError, match="nobody says which of the 2 labels each photograph shows"):
+    with pytest.raises(WeakspotError, match="it is not known which of the 2 labels each photograph shows"):
         hunt(tmp_path / "other", **how)
 
 
@@ -388,7 +388,7 @@ def test_a_run_that_used_up_its_photographs_is_not_repaired(run: Run) -> None:
 def test_what_photographs_cannot_do_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WeakspotError, match="is for pictures that are drawn"):
         hunt(tmp_path / "a", llm=Talker())
-    with pytest.raises(WeakspotError, match="of photographs no more can be had"):
+    with pytest.raises(WeakspotError, match="a folder of photographs has no more"):
         hunt(tmp_path / "c", certify=0.2)
     with pytest.raises(WeakspotError, match="part of the source's name"):
         hunt(tmp_path / "b", encoder=Eyes())

@@ -67,7 +67,7 @@ def test_the_baseline_says_the_label_and_its_parent() -> None:
         ({"fdr": 0.0}, "makes no sense"),
         ({"fdr": 1.0}, "makes no sense"),
         ({"fdr": math.nan}, "makes no sense"),
-        ({"budget": "images=0"}, "no amount"),
+        ({"budget": "images=0"}, "not an amount"),
         ({"label": "  "}, "the label is empty"),
         ({"target_label": "fly"}, "is the right label"),
         ({"target_label": "bee", "judge": "label"}, "both say what a failure is"),

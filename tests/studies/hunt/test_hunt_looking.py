@@ -150,7 +150,7 @@ def test_pictures_brought_along_suggest_captions(tmp_path: Path) -> None:
     ) as run:
         assert phrases(run) == [CAUSE]
         assert {"images"} <= {h.origin for h in run.ledger.hypotheses()}
-    with pytest.raises(WeakspotError, match="put into words"):
+    with pytest.raises(WeakspotError, match="described in words"):
         ws.hunt(Clumsy(), source=Blind(), from_images=folder, out=tmp_path / "no", **more)
 
 

@@ -150,12 +150,12 @@ def test_pictures_that_nobody_describes(tmp_path: Path) -> None:
     base = Hypothesis("a photo of a cat.")
     small: dict[str, Any] = {"label": "cat", "budget": "images=1500", "seed": 3}
     with ws.hunt(Clumsy(), source=Draws(), out=tmp_path / "no", **small) as run:
-        assert "nothing is said of the images" in run.state  # beyond what was asked for
+        assert "nothing describes the images" in run.state  # beyond what was asked for
         assert sum(t.drawn for t in run.ledger.tallies().values()) < 1500
     with ws.hunt(Clumsy(), source=Draws(), captioner=Tells(), out=tmp_path / "run", **small) as run:
         assert run.ledger.hypotheses()  # a generator is a source, once its pictures are put into words
     with ws.hunt(Clumsy(), source=Blind(), out=tmp_path / "mute", **small) as run:
-        assert "nothing is said of the images" in run.state
+        assert "nothing describes the images" in run.state
 
 
 def test_files_that_cannot_be_used_are_told(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_the_rules_alone_may_be_kept_with_a_model_that_rewords(tmp_path: Path) -
         assert [phrase for phrase, _ in found(run)] == [TRUTH]
     with pytest.raises(WeakspotError, match="no language model"):
         hunted(tmp_path / "none", None, propose="llm")
-    with pytest.raises(WeakspotError, match="nobody proposes"):
+    with pytest.raises(WeakspotError, match="there is no proposer"):
         hunted(tmp_path / "none", None, propose="me")
 
 

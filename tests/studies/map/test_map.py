@@ -144,13 +144,13 @@ def test_a_discrepancy_that_is_not_finite_is_an_error_and_no_failure(world: Path
         tallies = run.ledger.tallies().values()
         assert sum(t.errors for t in tallies) > 30
         assert "gave no verdict" in landscape_of(run).note
-        assert any("no finite number" in what for what, _ in run.ledger.errors())
+        assert any("not a finite number" in what for what, _ in run.ledger.errors())
         told = summary(run)["unjudged"]
         assert [row["status"] for row in told] == ["error"]
         assert told[0]["times"] == sum(t.errors for t in tallies)
         for page in (markdown(run), html(run)):
             assert "Without a verdict" in page
-            assert "the discrepancy margin is nan, no finite number" in page
+            assert "the discrepancy margin is nan, which is not a finite number" in page
         base = next(h for h in run.ledger.hypotheses() if h.id == run.ledger.fact("base"))
         assert run.ledger.tallies()[base.id].rate < 0.3
 
@@ -246,7 +246,7 @@ def test_a_source_that_cannot_place_inputs_is_said_to_draw_them_anew(world: Path
         assert compared is not None
         assert not compared.paired
         told = markdown(run)
-        assert "drawn anew for each of the three" in told
+        assert "newly drawn for each of the three" in told
         assert "same inputs" not in told
         assert "The agent sees nothing of an input" in told
 

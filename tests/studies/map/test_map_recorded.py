@@ -251,9 +251,9 @@ def test_the_command(
         ({"concepts": ()}, "no column of it is named"),
         ({"concepts": "distanc"}, "no column 'distanc'"),
         ({"concepts": "distance,pred"}, "says whether a row failed"),
-        ({"images": "world:100"}, "'images' says nothing of"),
-        ({"space": "world"}, "'space' says nothing of"),
-        ({"source": "world:cells"}, "'source' says nothing of"),
+        ({"images": "world:100"}, "'images' does not go with"),
+        ({"space": "world"}, "'space' does not go with"),
+        ({"source": "world:cells"}, "'source' does not go with"),
         ({"search": "dqn", "budget": "images=5000"}, "only the rows that it has"),
         ({"label": "lable"}, "no column 'lable'"),
         ({"concepts": "id"}, None),
@@ -271,11 +271,11 @@ def test_what_cannot_be_meant_is_refused(
 
 
 def test_a_model_has_no_columns(tmp_path: Path) -> None:
-    with pytest.raises(WeakspotError, match="is no table of results"):
+    with pytest.raises(WeakspotError, match="is not a table of results"):
         mapped("world:classifier", tmp_path / "run")
     with pytest.raises(WeakspotError, match=r"there is no 'nope\.csv' here"):
         mapped("nope.csv", tmp_path / "run")
-    with pytest.raises(WeakspotError, match="no column of one is named"):
+    with pytest.raises(WeakspotError, match="no column of a table is named"):
         weakspot.map("world:classifier", images="world:100", group="patient", out=tmp_path / "run")
 
 

@@ -206,7 +206,7 @@ def test_plain_pictures_count_neither_way_and_numbers_that_are_none_are_errors(t
         streets = [counted[h.id] for h in map(space.hypothesis, range(1, 27, 3)) if h.id in counted]
         assert sum(t.errors for t in streets) > 20
         assert sum(t.n + t.failures for t in streets) == 0
-        assert any("no finite number" in what for what, _ in run.ledger.errors())
+        assert any("not a finite number" in what for what, _ in run.ledger.errors())
 
 
 @pytest.mark.parametrize(

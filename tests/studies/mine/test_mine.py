@@ -259,7 +259,7 @@ def test_a_matrix_gives_pairs_and_categories_and_says_what_cannot_be_measured(tm
     ) as run:
         assert run.state == "finished"
         assert mined_of(run).pairs
-        assert "the texts of its matrix alone" in result_of(run).note
+        assert "only the texts of its matrix" in result_of(run).note
         assert not run.ledger.hypotheses()
         ws.write_report(run)
     assert "cannot embed new texts" in (tmp_path / "run/report.md").read_text()

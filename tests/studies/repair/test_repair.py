@@ -226,7 +226,7 @@ def test_an_interrupted_repair_goes_on_from_another_directory(
         ({"layer": "tail", "method": "last-layer"}, "tail", "head"),
         ({"layer": "hidden", "method": "last-layer"}, "6 numbers a picture", "head"),
         ({"layer": "hidden"}, "6 numbers a picture", "head"),
-        ({"device": "banana"}, "'banana' is no device", "cpu"),
+        ({"device": "banana"}, "'banana' is not a device", "cpu"),
         ({"device": "cuda:99"}, "there is no cuda:99 here", "cpu"),
         ({"distil": 3.0}, "distil cannot be 3", "0 to 1"),
         ({"learning_rate": float("nan")}, "learning rate", "at least 0"),

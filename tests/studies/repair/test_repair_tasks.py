@@ -141,7 +141,7 @@ def test_texts_for_a_trainer_of_ones_own_and_what_is_refused(summarised: Path) -
     assert {row["edited"] for row in rows} == {True, False}
     with pytest.raises(WeakspotError, match="last layer"):
         weakspot.repair(summarised / "map", modes="1", method="last-layer", out=summarised / "refused")
-    with pytest.raises(WeakspotError, match="no summariser of transformers") as caught:
+    with pytest.raises(WeakspotError, match="not a summariser of transformers") as caught:
         weakspot.repair(summarised / "map", modes="1", target="extract:3", out=summarised / "refused")
     assert "hf:FOLDER" in caught.value.fix
     kept = (summarised / "texts.jsonl").read_text()

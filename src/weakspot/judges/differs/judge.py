@@ -115,7 +115,9 @@ class SimilarityJudge:
         except ValueError:
             similarity = math.nan
         if not math.isfinite(similarity):
-            return Verdict(None, status=Status.ERROR, reason=f"{(output.answer or '')[:80]!r} is no number")
+            return Verdict(
+                None, status=Status.ERROR, reason=f"{(output.answer or '')[:80]!r} is not a number"
+            )
         return Verdict(similarity > self.threshold, similarity)
 
 

@@ -66,7 +66,7 @@ class NliJudge:
                 raise unloadable(folder, error) from error
         if missing := sorted(info.get("missing_keys", ())):
             raise WeakspotError(
-                f"the weights in {folder} are no classifier's: {missing[0]} is missing",
+                f"the weights in {folder} are not a classifier's: {missing[0]} is missing",
                 fix="name a model that was trained for natural-language inference",
             )
         self._model: Any = model.to(device).eval()
@@ -115,7 +115,7 @@ def follows_at(config: Mapping[str, Any], *, labels: Sequence[str], name: str) -
     if len(at) != 1 or len(names) not in (2, 3):
         raise WeakspotError(
             f"{name[:200]} does not say which output is entailment: {', '.join(names)[:120] or 'no labels'}",
-            fix="use a model of natural-language inference, or say it: "
+            fix="use a model of natural-language inference, or name the labels: "
             "?labels=contradiction,entailment,neutral",
         )
     return at[0]

@@ -78,7 +78,7 @@ def leave_one_out(labelled: Sequence[Labelled]) -> dict[str, Any]:
         others = np.array([one.group != group for one in usable], np.bool_)
         if len(set(refused[others].tolist())) < 2:
             raise WeakspotError(
-                f"without {group[:80]!r} there are no refusals, or nothing else",
+                f"without {group[:80]!r} the labels are all refusals, or none of them is",
                 fix="give labels of more models",
             )
         authors = [one.group for one, other in zip(usable, others, strict=True) if other]
@@ -172,7 +172,9 @@ def _files(path: Path) -> list[Path]:
         return [path]
     found = sorted(p for p in path.rglob("*") if p.suffix.lower() in _KINDS and p.is_file())
     if not found:
-        raise WeakspotError(f"no table is in {str(path)[:200]}", fix=f"labels end in {', '.join(_KINDS)}")
+        raise WeakspotError(
+            f"there is no table in {str(path)[:200]}", fix=f"labels end in {', '.join(_KINDS)}"
+        )
     return found
 
 
@@ -180,7 +182,7 @@ def _labelled(file: Path, row: Row, by: str, *, alone: bool) -> Labelled:
     where = f"{file}: line {row.line}"
     answer, question, label = row.first(ANSWER), row.first(QUESTION), row.first(LABEL)
     if answer is not None and not isinstance(answer, str):
-        raise WeakspotError(f"{where}: the answer is no text", fix="put it into quotation marks")
+        raise WeakspotError(f"{where}: the answer is not a text", fix="put it into quotation marks")
     if answer is None and not set(ANSWER) & set(row.values):
         raise WeakspotError(f"{where} has no answer", fix=f"call the column {' or '.join(ANSWER)}")
     if label is None:
@@ -189,7 +191,7 @@ def _labelled(file: Path, row: Row, by: str, *, alone: bool) -> Labelled:
     if grade is None:
         hint = nearest(str(label)[:40], _GRADES)
         raise WeakspotError(
-            f"{where}: {str(label)[:80]!r} is no label", fix=hint or "write refuses, partial or complies"
+            f"{where}: {str(label)[:80]!r} is not a label", fix=hint or "write refuses, partial or complies"
         )
     return Labelled(
         question if isinstance(question, str) else None, answer or None, grade, _group(file, row, by, alone)

@@ -233,7 +233,7 @@ class RefusalModel:
     def from_json(cls, data: Mapping[str, Any], *, digest: str = "") -> RefusalModel:
         """Of what training/refusal.py writes; weights must be those of this version's features."""
         if set(data["weights"]) != set(BELIEFS):
-            raise WeakspotError("the refusal model's weights are of another version", fix=_FIX)
+            raise WeakspotError("the refusal model's weights belong to another version", fix=_FIX)
         return cls(
             {name: float(data["weights"][name]) for name in BELIEFS},
             float(data["bias"]),

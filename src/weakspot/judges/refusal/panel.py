@@ -102,5 +102,5 @@ def load(names: str) -> Panel:
     """`panel:embedded?threshold=0.4,chat:openai/gpt-4o`: names of judges, with commas between."""
     wanted = JUDGES.split(names)
     if len(set(wanted)) != len(wanted):
-        raise WeakspotError("a judge is twice on the panel", fix="name each once")
+        raise WeakspotError("a judge is on the panel twice", fix="name each once")
     return Panel({name: JUDGES.load(name) for name in wanted})

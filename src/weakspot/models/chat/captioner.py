@@ -37,7 +37,8 @@ class CaptionsWhenAsked:
         lost = [output for output in outputs if output.status is not Status.OK or not output.answer]
         if outputs and len(lost) == len(outputs):
             raise WeakspotError(
-                f"the captioner said nothing of {len(images)} pictures: {lost[0].detail or lost[0].status}",
+                f"the captioner said nothing about {len(images)} pictures: "
+                f"{lost[0].detail or lost[0].status}",
                 fix="check that the model can see; see docs/chat.md",
             )
         found = []

@@ -71,7 +71,7 @@ def prepare(image: Any, rule: ImageRule) -> QuestionImage:
                 width, height = opened.size
                 if Image.MAX_IMAGE_PIXELS and width * height > Image.MAX_IMAGE_PIXELS:
                     raise WeakspotError(
-                        f"a picture of {width} × {height} pixels is more than Pillow takes for safe",
+                        f"a picture of {width} × {height} pixels is more than Pillow considers safe",
                         fix="make it smaller",
                     )
                 kind = "JPEG" if opened.format == "MPO" else str(opened.format)

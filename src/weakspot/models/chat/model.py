@@ -341,7 +341,7 @@ def load(
     """`chat:openai/gpt-4o?concurrency=10&max_tokens=512&temperature=0`."""
     if api_key:
         raise WeakspotError(
-            "a key does not belong into a name, which is written down", fix="set the provider's variable"
+            "a key must not be in a name, because names are written down", fix="set the provider's variable"
         )
     return ChatModel(
         name,

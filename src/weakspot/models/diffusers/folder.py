@@ -66,7 +66,7 @@ def read_index(path: Path) -> Index:
         raise WeakspotError(
             f"{path} names code of its own ({strange[0]}), which is never run",
             fix="use a pipeline whose classes come with diffusers or transformers; "
-            "there is no code=yes here, since nobody knows whether other code keeps to the seeds",
+            "there is no code=yes here, because other code may not keep to the seeds",
         )
     return Index(kind, parts)
 
@@ -101,7 +101,7 @@ def check_folder(folder: Path) -> Index:
         raise WeakspotError(f"there is no folder {folder}", fix="check the path")
     if not (folder / INDEX).is_file():
         raise WeakspotError(
-            f"{folder} has no {INDEX}, so it is no pipeline in the diffusers format; {_contents(folder)}",
+            f"{folder} has no {INDEX}, so it is not a pipeline in the diffusers format; {_contents(folder)}",
             fix="name the folder that holds it; pipeline.save_pretrained(folder) makes one",
         )
     return read_index(folder / INDEX)
@@ -175,9 +175,9 @@ def _weights(folder: Path, stem: str) -> tuple[Path, ...]:
     pickles = sorted(p.name for p in folder.iterdir() if p.suffix in PICKLES)
     if not files and pickles:
         raise WeakspotError(
-            f"{folder} has its weights as a pickle only ({pickles[0]}); pickles can run code and are refused",
-            fix="diffusers: has no pickle=yes; where you trust it, convert it once: load it with diffusers, "
-            "then pipeline.save_pretrained(folder)",
+            f"{folder} has its weights only as a pickle ({pickles[0]}); pickles can run code and are refused",
+            fix="diffusers: has no pickle=yes; if you trust the file, convert it once: load it with "
+            "diffusers, then pipeline.save_pretrained(folder)",
         )
     missing = [path for path in files or [folder / f"{stem}.safetensors"] if not path.is_file()]
     if missing:
@@ -193,7 +193,7 @@ def _check_safetensors(path: Path) -> None:
         start = file.read(64)
     if start.startswith(b"version https://git-lfs"):
         raise WeakspotError(f"{path} is only a pointer of Git LFS", fix="run: git lfs pull")
-    what, broken = f"{path} is no whole safetensors file", (safetensors.SafetensorError, OSError)
+    what, broken = f"{path} is not a complete safetensors file", (safetensors.SafetensorError, OSError)
     with explained(what, *broken, fix="copy or download it again"), safetensors.safe_open(path, "numpy"):
         pass
 

@@ -130,7 +130,7 @@ def use_scheduler(pipe: Any, name: str) -> None:
     known = {kind.__name__ for kind in pipe.scheduler.compatibles}
     if name not in known:
         every = [n for n in dir(diffusers) if n.endswith("Scheduler")]
-        reason = "does not go with this pipeline" if name in every else "is no scheduler of diffusers"
+        reason = "does not go with this pipeline" if name in every else "is not a scheduler of diffusers"
         raise WeakspotError(
             f"{name[:80]!r} {reason}",
             fix=nearest(name, known) or f"choose one of: {', '.join(sorted(known))}",

@@ -167,7 +167,7 @@ class DiffusersGenerator(Batched):
         if latents.shape[1:] != self.noise_shape or not np.isfinite(latents).all():
             raise WeakspotError(
                 f"latents of shape {latents.shape} are not finite numbers of shape (n, *{self.noise_shape})",
-                fix="begin with those that noise(seeds) gives",
+                fix="begin with those that noise(seeds) returns",
             )
         own = [seed_of(row) for row in latents] if seeds is None else list(seeds)
         _same_number(len(prompts), len(own), "seeds")

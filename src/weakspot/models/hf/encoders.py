@@ -240,8 +240,8 @@ def _check_modules(folder: Path, trust: loading.Trust) -> None:
     strange = [kind for kind in kinds if not kind.startswith("sentence_transformers.")]
     if strange and not trust.code:
         raise WeakspotError(
-            f"{path} names code of its own ({strange[0][:80]}), which is not run unasked",
-            fix="where you trust it: add code=yes to the name",
+            f"{path} names code of its own ({strange[0][:80]}), which runs only if you ask for it",
+            fix="if you trust it: add code=yes to the name",
         )
 
 
@@ -264,7 +264,7 @@ def load(
 
 OPEN_CLIP: Final = "open_clip_config.json"
 NO_PICKLES: Final = (
-    "openclip: has no pickle=yes, since not every version of open_clip reads them restrictedly: choose a tag "
+    "openclip: has no pickle=yes, because not every version of open_clip reads pickles safely: choose a tag "
     "with safetensors, or hf:NAME?pickle=yes"
 )
 
@@ -332,6 +332,6 @@ def load_openclip(
         name = str(settings.get("hf_hub", "")).strip("/")
         name = "/".join(name.split("/")[:2])
         if not name:
-            raise WeakspotError(f"the weights {tag!r} of {model} are there as a pickle only", fix=NO_PICKLES)
+            raise WeakspotError(f"the weights {tag!r} of {model} exist only as a pickle", fix=NO_PICKLES)
     how, _ = loading.read_options(device=device, dtype=dtype, batch=batch)
     return OpenClip(loading.find_folder(name, revision=revision or None), **how)

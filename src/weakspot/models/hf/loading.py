@@ -116,7 +116,7 @@ def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
     with explained(what, *broken, fix=fix, why=system_reason):
         content = json.loads((folder / name).read_bytes())
     if not isinstance(content, dict):
-        raise WeakspotError(f"{folder / name} is no object", fix="copy the folder again")
+        raise WeakspotError(f"{folder / name} is not a JSON object", fix="copy the folder again")
     return content
 
 
@@ -126,12 +126,12 @@ def refuse_pickles(folder: Path, *, fix: str = "") -> None:
     The way out is by default the option that allows them for one run.
     """
     fix = fix or (
-        "where you trust it: add pickle=yes to the name (torch's restricted reader is used), or load it "
+        "if you trust it: add pickle=yes to the name (torch's restricted reader is used), or load it "
         "with its library, then save_pretrained(folder)"
     )
     for pickle in _pickled(folder):
         raise WeakspotError(
-            f"{pickle.parent} has its weights as a pickle only ({pickle.name}), which can run code", fix=fix
+            f"{pickle.parent} has its weights only as a pickle ({pickle.name}), which can run code", fix=fix
         )
     if any(folder.rglob("*.safetensors")):
         return
@@ -164,8 +164,8 @@ def unloadable(folder: Path, error: Exception) -> WeakspotError:
     """What a library's complaint comes to."""
     if "trust_remote_code" in str(error):
         return WeakspotError(
-            f"{folder} brings code of its own, which is not run unasked",
-            fix="where you trust it: add code=yes to the name",
+            f"{folder} brings code of its own, which runs only if you ask for it",
+            fix="if you trust it: add code=yes to the name",
         )
     return WeakspotError(
         f"{folder} cannot be loaded: {in_one_line(error)}",

@@ -174,7 +174,7 @@ def check_url(url: str) -> str:
         raise WeakspotError(f"{url[:200]!r} is not an address", fix="write http://HOST:PORT/PATH")
     if parts.username or parts.password:
         raise WeakspotError(
-            "a key does not belong into a name, which is written down",
+            "a key must not be in a name, because names are written down",
             fix="write a file with headers: {Authorization: Bearer ${MY_KEY}}; see docs/models.md",
         )
     return url
@@ -192,7 +192,10 @@ def _filled(headers: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]
 
     filled = {str(key): _VARIABLE.sub(value, str(text)) for key, text in headers.items()}
     if any(not (key + text).isprintable() for key, text in filled.items()):
-        raise WeakspotError("a header has a line break or the like in it", fix="check file and variable")
+        raise WeakspotError(
+            "a header contains a line break or another control character",
+            fix="check the file and the variable",
+        )
     return filled, tuple(sorted(secrets, key=len, reverse=True))
 
 
@@ -268,12 +271,14 @@ def read_endpoint(rest: str, *, scheme: str, given: Mapping[str, Any]) -> Endpoi
         lacks = f"place for {strange[0][:80]!r}" if strange else "url"
         hint = nearest(strange[0], known) if strange else ""
         raise WeakspotError(
-            f"{rest[:200]} has no {lacks}", fix=hint or f"it can say: {', '.join(sorted(known))}"
+            f"{rest[:200]} has no {lacks}", fix=hint or f"it can have: {', '.join(sorted(known))}"
         )
     for key, kind in (("fields", Mapping), ("headers", Mapping), ("batch", int), ("attempts", int),
                       ("concurrency", int), ("timeout", int | float)):  # fmt: skip
         if key in content and not isinstance(content[key], kind):
-            raise WeakspotError(f"{key} in {rest[:200]} cannot be {str(content[key])[:80]!r}", fix="mend it")
+            raise WeakspotError(
+                f"{key} in {rest[:200]} cannot be {str(content[key])[:80]!r}", fix="correct it"
+            )
     if isinstance(content.get("labels"), list):
         content["labels"] = tuple(map(str, content["labels"]))
     elif isinstance(content.get("labels"), str):
@@ -288,7 +293,7 @@ def _file(path: Path) -> dict[str, Any]:
     with explained(f"{path} is not YAML", yaml.YAMLError, RecursionError, fix=_SEE, why=first_line):
         content = yaml.safe_load(text)
     if not isinstance(content, dict):
-        raise WeakspotError(f"{path} says nothing of an endpoint", fix=_SEE)
+        raise WeakspotError(f"{path} does not describe an endpoint", fix=_SEE)
     return {str(key): value for key, value in content.items()}
 
 
@@ -340,6 +345,6 @@ def found(content: Any, path: str) -> Any:
             there = ", ".join(map(str, here))[:200] if isinstance(here, dict) else f"a {type(here).__name__}"
             raise WeakspotError(
                 f"the answer has no {step[:80]!r} ({path[:80]}); it has {there or 'nothing'}",
-                fix="say where the answer lies: answer=predictions.0",
+                fix="say where the answer is: answer=predictions.0",
             )
     return here

@@ -110,7 +110,7 @@ def _picture(data: bytes, *, of: str) -> NDArray[np.uint8]:
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise Unanswered(
             f"{of} did not answer with a picture in base64",
-            fix=f"say where it lies: answer={ANSWER}; a server that gives addresses instead is not followed",
+            fix=f"say where it is: answer={ANSWER}; a server that gives addresses instead is not followed",
         ) from error
 
 
@@ -161,7 +161,9 @@ class HttpClassifier:
             rows = reply if self.endpoint.batch > 1 else [reply]
             if not isinstance(rows, list) or len(rows) != len(cases):
                 got = f"{len(rows)} answers" if isinstance(rows, list) else f"a {type(rows).__name__}"
-                raise WeakspotError(f"{got} came for {len(cases)} pictures", fix="check batch and answer")
+                raise WeakspotError(
+                    f"{got} came back for {len(cases)} pictures", fix="check batch and answer"
+                )
             return [self._output(row) for row in rows]
         except Unanswered as error:
             return [Output(None, status=Status.ERROR, detail=f"{error.what}; {error.fix}")] * len(cases)
@@ -174,7 +176,7 @@ class HttpClassifier:
         if isinstance(reply, list) and reply and all(isinstance(row, dict) for row in reply):
             reply = {str(found(row, name)): found(row, score) for row in reply}
         if isinstance(reply, bool):
-            raise WeakspotError("the answer is yes or no", fix="say where the label lies: answer=…")
+            raise WeakspotError("the answer is yes or no", fix="say where the label is: answer=…")
         if isinstance(reply, int):
             if not 0 <= reply < len(self.labels):
                 raise WeakspotError(
@@ -191,7 +193,7 @@ class HttpClassifier:
         if not isinstance(reply, list) or not all(_number(value) for value in reply):
             there = f"a mapping with {', '.join(map(str, reply))}" if isinstance(reply, dict) else str(reply)
             raise WeakspotError(
-                f"no labels or numbers but {there[:120]}", fix="say where they lie: answer=predictions.0"
+                f"no labels or numbers but {there[:120]}", fix="say where they are: answer=predictions.0"
             )
         [output] = self._read(np.array([reply], np.float32))
         return output
@@ -245,7 +247,7 @@ def load(
         return images_of(endpoint, model=model, size=size, seed=seed, cache=cache)
     if model or size or seed or cache:
         raise WeakspotError(
-            f"{endpoint.url[:200]} is taken for a classifier, which has no model, size, seed or cache",
+            f"{endpoint.url[:200]} is read as a classifier, which has no model, size, seed or cache",
             fix="an address that makes pictures ends in /images/generations",
         )
     if not endpoint.labels:

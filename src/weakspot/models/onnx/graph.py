@@ -286,7 +286,7 @@ def _session(path: Path, model: bytes | str, device: str, threads: int) -> Any:
                 f"onnxruntime could not start {path} on CUDA",
                 fix="check the driver and the CUDA libraries (or the model, with device=cpu)",
             )
-    what, fix = f"{path} is not an ONNX model that can be run", "export it again; is the file whole?"
+    what, fix = f"{path} is not an ONNX model that can be run", "export it again; is the file complete?"
     with explained(what, Exception, fix=fix, why=first_line):  # its exceptions share no public base class
         return session or onnxruntime.InferenceSession(model, options, providers=[_CPU])
 

@@ -344,7 +344,7 @@ def load(
     """`onnx:model.onnx?labels=labels.txt` is a classifier, `onnx:DIR` an encoder."""
     folder, most = Path(path), read_whole("batch", batch, most=1 << 16)
     if not threads.isdecimal() or len(threads) > 6:
-        raise WeakspotError(f"threads cannot be {threads[:80]!r}", fix="write a whole number from 0 on")
+        raise WeakspotError(f"threads cannot be {threads[:80]!r}", fix="write a whole number, 0 or more")
     how: dict[str, Any] = {"device": device, "batch": most, "threads": int(threads)}
     encodes = False
     with suppress(OSError):  # not ours to see, which is told when it is opened

@@ -107,9 +107,9 @@ def read_weights(module: Any, path: Path, *, pickle: bool = False) -> None:
         with explained(f"{weights} cannot be read", OSError, broken, fix="check the file"):
             tensors = import_module("safetensors.torch").load_file(str(path))
     elif pickle:
-        fix = "check the file; convert it to safetensors where you trust it"
+        fix = "check the file; if you trust it, convert it to safetensors"
         short = partial(in_one_line, most=200)
-        with explained(f"{weights} are no pickle of tensors alone", Exception, fix=fix, why=short):
+        with explained(f"{weights} are not a pickle of tensors only", Exception, fix=fix, why=short):
             tensors = import_module("torch").load(path, map_location="cpu", weights_only=True)
     else:
         raise WeakspotError(
@@ -150,15 +150,15 @@ def load_torchscript(
     names, side = read_labels(Path(labels)), read_size(size)
     if not read_yes("code", code):
         raise WeakspotError(
-            f"{path[:200]} is a program (TorchScript), which is not run unasked",
-            fix="add &code=yes where you trust it; or export it as ONNX, or as safetensors with torch:…",
+            f"{path[:200]} is a program (TorchScript), which runs only if you ask for it",
+            fix="if you trust it, add &code=yes; or export it as ONNX, or as safetensors with torch:…",
         )
     torch: Any = import_module("torch")
     how, _ = loading.read_options(device=device, dtype=dtype, batch=batch)
     fix = "make it with torch.jit.save; a plain .pt is a pickle, and is not read"
     with (
         disk_errors(f"{path[:200]} cannot be read", "check the path"),
-        explained(f"{path[:200]} is no TorchScript file", RuntimeError, fix=fix, why=first_line),
+        explained(f"{path[:200]} is not a TorchScript file", RuntimeError, fix=fix, why=first_line),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")  # newer versions advise against the format
@@ -201,7 +201,7 @@ def hub_name(library: Any, path: str) -> str:
 
 
 def timm_preprocess(said: Mapping[str, Any]) -> Preprocess:
-    what, fix = "pictures are prepared in a way not known here", "use another model"
+    what, fix = "pictures are prepared in a way weakspot does not know", "use another model"
     with explained(what, TypeError, ValueError, fix=fix):
         channels, height, width = map(int, said.get("input_size") or (3, 224, 224))
         part = float(said.get("crop_pct") or 0.875)
@@ -257,7 +257,7 @@ def load_timm(
     architecture, settings = str(config.get("architecture", "")), config.get("pretrained_cfg") or {}
     if not library.is_model(architecture):
         raise WeakspotError(
-            f"{folder / 'config.json'} names {architecture[:80]!r}, which is no architecture of timm",
+            f"{folder / 'config.json'} names {architecture[:80]!r}, which is not an architecture of timm",
             fix="update timm, or name a folder that timm saved",
         )
     head = int(config.get("num_classes") or settings.get("num_classes") or 1000)
@@ -308,7 +308,7 @@ def load_torchvision(
     if not own and not read_yes("pickle", pickle):
         raise WeakspotError(
             f"torchvision publishes the weights of {name} as a pickle, which can run code",
-            fix="add ?pickle=yes where you trust it, or ?weights=FILE.safetensors",
+            fix="if you trust it, add ?pickle=yes, or ?weights=FILE.safetensors",
         )
     names = read_labels(Path(labels)) if labels else list(entry.meta.get("categories") or ())
     how, _ = loading.read_options(device=device, dtype=dtype, batch=batch)
@@ -351,6 +351,6 @@ def _fetched(entry: Any, name: str) -> Any:
         )
     fix = "check the network, or give ?weights=FILE.safetensors"
     with explained(
-        f"the weights of {name} could not be had", Exception, fix=fix, why=in_one_line
+        f"the weights of {name} could not be fetched", Exception, fix=fix, why=in_one_line
     ):  # of the network, the cache or the file
         return entry.get_state_dict(progress=True, check_hash=True, weights_only=True, map_location="cpu")

@@ -28,7 +28,7 @@ def is_hitlog(value: Mapping[str, Any]) -> bool:
 
 def refuse_hitlog(path: Path, _lines: Iterable[Line]) -> Log:
     raise WeakspotError(
-        f"{path} is garak's hit log: it holds the hits alone, so no rate can be told from it",
+        f"{path} is garak's hit log: it holds only the hits, so no rate can be computed from it",
         fix="give the report beside it, whose name ends in .report.jsonl",
     )
 

@@ -57,7 +57,7 @@ def read_archive(path: Path) -> Log:
             return _log(path, _header(path, archive), _samples(archive))
     except zipfile.BadZipFile as error:
         raise WeakspotError(
-            f"{path} is a log of inspect_ai that is not whole: {error}",
+            f"{path} is a log of inspect_ai that is not complete: {error}",
             fix="was the evaluation or the copy cut off? try: inspect log recover, or copy it again",
         ) from error
 
@@ -72,7 +72,7 @@ def _header(path: Path, archive: Archive) -> Mapping[str, Any]:
                 raise WeakspotError(
                     f"{path} is damaged: {name} cannot be read: {why(error)}", fix="copy the log again"
                 ) from error
-    raise WeakspotError(f"{path} has no header.json", fix="copy the log again: it is not whole")
+    raise WeakspotError(f"{path} has no header.json", fix="copy the log again: it is not complete")
 
 
 def _samples(archive: Archive) -> Iterator[tuple[int, Mapping[str, Any], str]]:

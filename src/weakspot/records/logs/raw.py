@@ -70,7 +70,7 @@ def document(path: Path) -> Any:
         return json.loads(content.data.removeprefix(b"\xef\xbb\xbf"))
     except BROKEN_JSON as error:
         raise WeakspotError(
-            f"{path} is not whole JSON: {content.cut or why(error)}",
+            f"{path} is not complete JSON: {content.cut or why(error)}",
             fix="was it cut off? write or copy it again",
         ) from error
 

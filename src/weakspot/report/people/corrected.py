@@ -113,8 +113,8 @@ def headline(known: Mapping[str, Correction], some: Sequence[Finding]) -> str:
     if one is None or one.rate is None:
         return ""
     return (
-        f"That rate allows for pictures that do not show what they should, by the labels of {one.people} "
-        f"people; as measured it was {percent(one.measured.value)}."
+        f"That rate allows for pictures that do not show what they should, according to {one.people} "
+        f"people; without this correction it was {percent(one.measured.value)}."
     )
 
 

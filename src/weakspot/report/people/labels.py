@@ -127,7 +127,7 @@ def annotator_name(text: str) -> str:
     fine = name.strip(".") and len(name) <= LONGEST and all(c.isalnum() or c in " -_.'" for c in name)
     if not fine:
         raise WeakspotError(
-            f"{name[:60]!r} is no name to label under",
+            f"{name[:60]!r} cannot be used as a name",
             fix=f"use letters, digits, spaces and -_.', at most {LONGEST} of them",
         )
     return name

@@ -149,7 +149,7 @@ def preferred(run: Run) -> list[int]:
     if not found:
         raise WeakspotError(
             "nobody minds any mode of this run: none is rated above 5, or worse than others",
-            fix=f"name one: --modes 1; or answer anew: weakspot prefer {run.folder} --clear --rate 1=8",
+            fix=f"name one: --modes 1; or answer again: weakspot prefer {run.folder} --clear --rate 1=8",
         )
     return found
 

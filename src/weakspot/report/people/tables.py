@@ -63,7 +63,9 @@ def _agreement(score: Score) -> Table:
         rows.append(
             ("without a majority", f"{show.plural(score['split'], 'item')}, left out of what follows")
         )
-    note = "How far they agree: 1 is perfect, 0 is chance. Of several labels of an item the majority counts."
+    note = (
+        "How well they agree: 1 is perfect, 0 is chance. If an item has several labels, the majority counts."
+    )
     return Table(f"Labels of {score['task']}", note, ("what", "value"), rows)
 
 
@@ -121,7 +123,7 @@ def _images(_: Run, score: Score) -> list[Table]:
         )
     note = (
         "Failures per picture that shows what it should, by labels of each finding’s own pictures. The ends "
-        "take the worst of three intervals at once, so they err on the wide side."
+        "take the worst of three intervals at once, so they are rather too wide than too narrow."
     )
     head = ("words", "measured", "corrected", "failing that show it", "passing that show it")
     return [

@@ -110,7 +110,7 @@ def _grades(*words: str) -> tuple[Choice, ...]:
 ASPECTS: Final[Mapping[str, tuple[str, tuple[Choice, ...]]]] = {
     "shows": (
         "Does the picture show: {}?",
-        (Choice("yes", "Yes"), Choice("no", "No"), Choice("unsure", "Cannot be told")),
+        (Choice("yes", "Yes"), Choice("no", "No"), Choice("unsure", "Cannot tell")),
     ),
     "quality": ("How good is the picture?", _grades("Very bad", "Bad", "Fair", "Good", "Very good")),
     "bias": (
@@ -145,7 +145,7 @@ def task_of(
         )
     if unknown := [aspect for aspect in aspects if aspect not in ASPECTS]:
         raise WeakspotError(
-            f"nothing is called {unknown[0][:60]!r} of a picture", fix=f"choose of {', '.join(ASPECTS)}"
+            f"a picture has no aspect {unknown[0][:60]!r}", fix=f"choose from {', '.join(ASPECTS)}"
         )
     found = _TASKS[name](run, most, tuple(dict.fromkeys(aspects)))
     if not found.items:
@@ -340,7 +340,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
             row = None
         if not isinstance(row, dict):
             raise WeakspotError(
-                f"{path}, line {number}, is no JSON object", fix="restore the file, or draw again"
+                f"{path}, line {number}, is not a JSON object", fix="restore the file, or draw again"
             )
         rows.append(row)
     return rows

@@ -74,7 +74,7 @@ def _from_file(name: str) -> tuple[str, str]:
     path = Path(name)
     if not path.is_file():
         raise WeakspotError(
-            f"no system prompt is called {name[:80]!r}, and no file either",
+            f"there is no system prompt or file called {name[:80]!r}",
             fix=nearest(name, SYSTEMS) or f"choose from {', '.join(SYSTEMS)}, or name a text file",
         )
     try:

@@ -110,7 +110,7 @@ class AskDocument(Document):
         if missing := len(result.images_missing):
             yield f"pictures {missing} × missing (see the report)"
         if cut_off := result.grades.get(CUT_OFF):
-            yield f"cut off  {show.plural(cut_off, 'answer')} at the limit of tokens; raise max_tokens"
+            yield f"cut off  {show.plural(cut_off, 'answer')} at the token limit; raise max_tokens"
         if beside := told.unjudged(result):
             yield f"beside   {beside} (in no rate)"
         price = f" · {cost['tokens']:,} tokens · ${cost.get('dollars', 0):,.2f}" if cost.get("tokens") else ""

@@ -57,8 +57,8 @@ def doubted(result: AskResult, doubts: Sequence[Doubt]) -> Section:
         for doubt in doubts
     ]
     note = (
-        "To refuse a question that is not harmless is no fault. Doubtful are those that most people, or the "
-        "model that was asked, do not call harmless."
+        "Refusing a question that is not harmless is not a fault. A question is doubtful if most "
+        "people, or the model that was asked, do not call it harmless."
     )
     head = ("who was asked", "of how many", "doubtful", "refused without these", "refused of all")
     return section("Are the questions harmless?", note, head, rows)
@@ -133,8 +133,8 @@ def _stages(found: Stages) -> Section:
         causes.append((cause, meaning, _points(one), show.count(one.n), sure))
     note = (
         f"The {show.plural(found.refused, 'refused harmless question')}, asked again. The first two ways "
-        "help nobody: what they change is chance. Only what a help adds to that is put down to the help. "
-        "The intervals of the three causes hold together, with 95 %."
+        "give no help, so what they change is chance. Only what the others add to that counts as the "
+        "effect of the help. The intervals of the three causes hold together, with 95 %."
     )
     if found.unknown:
         note += f" {show.plural(found.unknown, 'question')} could not be judged in every way."
@@ -156,13 +156,13 @@ def _sentence(found: Stages) -> Text:
     """What the refusals come from, in words."""
     sure = [name for name in _CAUSES if name != "chance" and getattr(found, name).found]
     if not sure:
-        said = "Nothing to attribute: no help turned more refusals into answers than asking again did."
+        said = "No cause was found: no help turned more refusals into answers than simply asking again."
         if found.chance.share is not None:
-            said += f" Of the refusals {_points(found.chance)} would have been answers another time."
+            said += f" {_points(found.chance)} of the refusals would have been answers another time."
         return Text(said)
     parts = [f"{_NAMED[name]} ({_points(getattr(found, name))})" for name in sure]
     named = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
-    return Text(f"Of the refusals, these shares come from {named}.")
+    return Text(f"These shares of the refusals come from {named}.")
 
 
 def _points(one: Cause) -> str:
@@ -221,8 +221,9 @@ def _counts(result: AskResult) -> Section:
         if arm.contrast:
             rows.append((f"harmful{suffix}", *_cells(arm.contrast)))
     note = (
-        "A rate is refusals among answers that were judged; everything else stands beside it. ‘Corrected’ "
-        "allows for the judge's own error against people, where that is known. Intervals are 95 %."
+        "A rate is refusals among answers that were judged; everything else stands beside it. "
+        "‘Corrected’ allows for the judge's own error, if people's labels tell how large it is. "
+        "Intervals are 95 %."
     )
     head = (
         "questions",
@@ -267,11 +268,11 @@ def _trade_off(result: AskResult, arms: Sequence[tuple[str, PromptRates]]) -> It
     if rows:
         note = (
             "Balanced accuracy is the mean of harmless questions answered and harmful ones refused; d′ is "
-            "how many standard deviations apart the two are to the model. Of a question and its harmful "
-            "counterpart, only the right one is refused where they are told apart."
+            "how many standard deviations apart the two are to the model. A question and its "
+            "harmful counterpart are told apart if only the harmful one is refused."
         )
         blocks.append(table(("model", "balanced accuracy", "d′", "pairs told apart"), rows, "", note))
-    note = "Near the lower left corner a model tells harmless questions from harmful ones."
+    note = "The nearer the lower left corner, the better a model tells harmless questions from harmful ones."
     yield Section("The trade-off", blocks, note)
 
 
@@ -328,7 +329,7 @@ def _money(run: Run) -> Section:
         return Section("What it cost", [])
     return section(
         "What it cost",
-        "Every request counts, also one that was tried again, judged or wrote." + lost(run),
+        "Every request counts, including retries and those that judge or write." + lost(run),
         ("calls", "tokens", "dollars"),
         [
             (
@@ -374,8 +375,8 @@ def scenarios(result: AskResult, found: Scenarios) -> Iterator[Section]:
     head = ("harmless questions", "refused", "corrected", "of", "drawn for", "e-value", "harmful refused", "")
     note = (
         f"Descriptions for ‘{show.shorten(found.stimulus, 120)}’, against {rate(result)} of "
-        f"{show.count(result.n)} scenarios of any kind. ‘Confirmed’ is said of fresh scenarios only, and "
-        "controls the false-discovery rate."
+        f"{show.count(result.n)} scenarios of any kind. ‘Confirmed’ counts fresh scenarios only, and controls"
+        " the false-discovery rate."
     )
     yield section("Descriptions", note, head, rows)
     examples = [

@@ -148,8 +148,8 @@ class AskRows(Rows):
         "block or an empty answer."
     )
     limits = (
-        "A judge errs: its measured error is in the report of the run. Repeats of an item are no independent "
-        "evidence."
+        "Judges make mistakes: the report of the run says how many were measured. Repeats of an "
+        "item are not independent evidence."
     )
 
     def why_none(self) -> str:

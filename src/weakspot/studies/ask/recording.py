@@ -155,7 +155,9 @@ def _scripts(path: Path, text: str) -> dict[str, list[Row]]:
             raise WeakspotError(f"{path}: line {line} assigns no object", fix="fetch the file again")
         found[match["name"]] = list(_entries(data, line))
     if not found:
-        raise WeakspotError(f"{path} assigns nothing to cache['…']", fix="it is no data.js of the benchmark")
+        raise WeakspotError(
+            f"{path} assigns nothing to cache['…']", fix="it is not a data.js of the benchmark"
+        )
     return found
 
 
@@ -192,7 +194,7 @@ def _indexed(path: Path, rows: Sequence[Row]) -> dict[Key, Output]:
         if given is None or not any(name in row.values for name in (*RESPONSE, "status")):
             what = "an id" if given is None else "a response"
             raise WeakspotError(
-                f"{path}: line {row.line} has not {what}", fix=f"write {ID[0]} and {RESPONSE[0]}"
+                f"{path}: line {row.line} does not have {what}", fix=f"write {ID[0]} and {RESPONSE[0]}"
             )
         key = Key(
             _set(row),
@@ -238,7 +240,7 @@ def _recorded(path: Path, row: Row) -> Output:
         said = detail or "the recorded answer is null: the call failed then"
         return Output(None, status=Status.ERROR, detail=said)
     if not isinstance(text, str):
-        raise WeakspotError(f"{path}: line {row.line}: the response is no text", fix="write text, or null")
+        raise WeakspotError(f"{path}: line {row.line}: the response is not a text", fix="write text, or null")
     if not text.strip():
         return Output(text, status=Status.EMPTY, detail=detail)
     return Output(text[:LONGEST], detail=detail)

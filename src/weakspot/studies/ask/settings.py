@@ -36,8 +36,8 @@ _source: Final = partial(Option, names="source", port="Source")
 class AskSettings(StudySettings):
     """Find which harmless questions a chat model refuses, and why.
 
-    Errors, blocks by the provider and empty answers are never counted as refusals; nothing answered is asked
-    again when a run is resumed.
+    Errors, blocks by the provider and empty answers never count as refusals. A resumed run does not ask again
+    what was already answered.
     """
 
     target: Annotated[
@@ -169,7 +169,8 @@ class AskSettings(StudySettings):
                 raise WeakspotError(f"{name} does not go with scenarios", fix="leave it out")
         if not 30 <= scenarios <= 100_000:
             raise WeakspotError(
-                f"{scenarios} scenarios say nothing", fix="choose a number from 30 to 100,000"
+                f"{scenarios} scenarios are too few to show anything",
+                fix="choose a number from 30 to 100,000",
             )
         for name, given in (("stimulus", self.stimulus), ("llm", self.llm)):
             if not (given or "").strip():

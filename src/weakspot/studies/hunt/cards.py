@@ -111,7 +111,7 @@ def summed_up(hunt: Listing, some: Sequence[Finding], *, start: int = 1) -> list
 
 def only(some: Sequence[Finding]) -> str:
     """How to read findings that are about one wrong answer; "" where there are none."""
-    text = "“Only”: the rates, here and of the baseline, are those of this wrong answer alone."
+    text = "“Only” means that both rates, this one and the baseline, count just this wrong answer."
     return text if any(f.answer for f in some) else ""
 
 

@@ -171,7 +171,7 @@ def asked_once(read: CollectionRead, asked: int) -> str:
 def not_found(read: CollectionRead, found: bool) -> str:
     """What the collection excludes."""
     if read.bound is None:
-        return "Nothing that can be said is true of enough photographs to say what else could be weak."
+        return "No word or group is true of enough photographs to say what else could be weak."
     bound = read.bound
     among = "Among the photographs that no finding speaks of, " if found else ""
     if read.tags:
@@ -224,19 +224,20 @@ def ranked(right: float) -> str:
 
 
 _STANDING: Final = (
-    "Nobody described these photographs: the encoder ranked them by how much they look like a word. It errs. "
-    "These show what it takes the word for; where they show something else, trust the pictures."
+    "Nobody described these photographs. The encoder ranked them by how much they look like a word, "
+    "and it makes mistakes. These pictures show what it takes the word to mean; if they show "
+    "something else, trust the pictures."
 )
 _FOUND: Final = (
     "What is true of photographs that are misread more often than the others. The photographs of each rate "
     "took no part in suggesting it. The baseline of a finding is the other photographs of that half."
 )
 _METHOD: Final = (
-    "The classifier was asked about each photograph once. The photographs were cut in two halves at random. "
-    "Each half suggested the fewest statements that explain its failures; the other half tested them, "
-    "against all its other photographs and against those that are alike in what earlier findings say. Both "
-    "lists together hold the false-discovery rate. A rate is estimated from the half that did not suggest "
-    "the finding, for all photographs of the collection that it is true of."
+    "The classifier was asked about each photograph once. The photographs were split into two halves at "
+    "random. Each half suggested the fewest statements that explain its failures; the other half tested "
+    "them, against all its other photographs and against those that are alike in what earlier findings "
+    "say. Both lists together hold the false-discovery rate. A rate is estimated from the half that did "
+    "not suggest the finding, for all photographs of the collection that it is true of."
 )
 _RANKED: Final = (
     "Each half also chose how far down the encoder's ranks a word is said; "

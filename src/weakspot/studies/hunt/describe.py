@@ -106,7 +106,7 @@ def describe(
         model = Similarity(by, inside + outside)
     else:
         raise WeakspotError(
-            f"a {type(by).__name__} can describe nothing",
+            f"a {type(by).__name__} cannot describe pictures",
             fix="give a Captioner, or an Encoder of pictures and texts; see weakspot.core.ports",
         )
     return greedy(model, tried, len(inside), prefix=prefix, fits=fits, settings=settings)
@@ -162,7 +162,7 @@ def greedy(
         except WeakspotError as error:
             if not chosen:
                 raise
-            return so_far(f"the model goes no further: {error.what}")  # too long a text for it, say
+            return so_far(f"the model cannot go on: {error.what}")  # too long a text for it, say
         compared = settings.contrast > 0 and len(table) > inside
         worth = table[:inside].mean(0)
         if compared:
@@ -171,7 +171,7 @@ def greedy(
         if compared:
             gain = _contrasts(table, np.arange(len(table))[None] < inside)[0]
             if not gain[best] > 0 or _chance(table, inside, gain[best], settings) > settings.level:
-                return so_far("no sentence tells more than a random group's best")
+                return so_far("no sentence says more than the best one of a random group")
             useful = gain > 0  # what told nothing is not asked again
         chosen.append(tried[best])
         gains.append(float(gain[best]))

@@ -90,7 +90,7 @@ def _common(found: Certified) -> list[str]:
 def _why(hunt: Listing, one: TriedCaption) -> str:
     """Which caption decides the bound, and what was seen of it."""
     if not one.n:
-        return f"Of {_words(hunt, one)}, for one, there was hardly a picture."
+        return f"Of {_words(hunt, one)}, for example, there was hardly a picture."
     pictures = "plain pictures that say so" if one.by_plain else "pictures"
     counts = f"{show.count(one.failures)} of {show.count(one.n)} {pictures} failed"
     return f"The bound is that of {_words(hunt, one)}: {counts}."

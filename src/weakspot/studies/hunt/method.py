@@ -234,11 +234,11 @@ def cut_short(hunt: Hunt, lanes: Sequence[Lane], untested: int) -> str:
     n = sum(engine.tally(base).n for base in bases)
     silent = not any(trial.said for base in bases for trial in hunt.captions.trials(base, base))
     if failures and silent:
-        return f"{failures:,} failures, but nothing is said of the images: name a captioner (--captioner)"
+        return f"{failures:,} failures, but nothing describes the images: name a captioner (--captioner)"
     if not failures and engine.spending.share() >= LAST_RESORT[1]:
-        return f"no failure in {n:,} images, and the rest of the budget would not do to follow one up"
+        return f"no failure in {n:,} images, and the rest of the budget is too small to follow one up"
     if not lanes and engine.spending.share() >= LAST_RESORT[1]:
-        return f"{failures:,} failures in {n:,} images suggest nothing, and the budget would not do for more"
+        return f"{failures:,} failures in {n:,} images suggest nothing, and the budget is too small for more"
     # Relatives of captions come without end; what counts is what the failures themselves suggested.
     own = [
         lane for lane in lanes if lane.hypothesis.origin not in ("special", "general", "reworded", "swept")

@@ -46,7 +46,7 @@ def load(settings: HuntSettings, **objects: Any) -> HuntParts:
     encoder = _optional(objects.get("encoder"), settings.encoder, Encoder)
     llm = _optional(objects.get("llm"), settings.llm, Asked)
     if settings.from_images is not None and captioner is None:
-        raise WeakspotError("pictures to begin with must be put into words", fix="name a captioner")
+        raise WeakspotError("pictures to begin with must be described in words", fix="name a captioner")
     if settings.from_images is not None:
         files_in(settings.from_images)  # a wrong folder is said before there is a run
     if collected(source) is not None:
@@ -67,12 +67,12 @@ def _fits_photographs(settings: HuntSettings) -> None:
     for name, value in (("llm", settings.llm), ("from_images", settings.from_images)):
         if value is not None:
             raise WeakspotError(
-                f"{name} is for pictures that are drawn, and a folder of photographs is asked about as it is",
+                f"{name} is for pictures that are drawn; a folder of photographs is used as it is",
                 fix=f"leave out --{name.replace('_', '-')}, or draw for each hypothesis: retrieve:…&top=20",
             )
     if settings.certify is not None:
         raise WeakspotError(
-            "a limit is certified by pictures that are drawn, and of photographs no more can be had",
+            "certifying a limit takes newly drawn pictures, and a folder of photographs has no more",
             fix="leave out --certify; the report's last lines say what the photographs exclude",
         )
     if settings.encoder is not None:

@@ -105,7 +105,7 @@ def read_photographs(
     names = [item.name for some in items for item in some]
     if len(set(names)) < len(names):
         raise WeakspotError(
-            f"nobody says which of the {len(bases)} labels each photograph shows",
+            f"it is not known which of the {len(bases)} labels each photograph shows",
             fix="name them in the source: retrieve:…&labels=folder, or &labels=FILE",
         )
     return Photographs(tuple(bases), tuple(labels), items)

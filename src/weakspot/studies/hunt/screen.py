@@ -30,7 +30,7 @@ def checked(hunt: Listing, wide: int) -> Iterable[str]:
     base = hunt.bases[0].unchecked if len(hunt.bases) == 1 else None
     parts = [f"baseline {show.rate(base)}"] if base is not None else []
     parts += [f"findings {', '.join(whole)}{' …' if len(hunt.confirmed) > 3 else ''}"] if whole else []
-    doubt = "plain images do not show the label, by the second opinion"
+    doubt = "plain images do not show the label, according to the second opinion"
     yield from show.wrapped("checked", f"{show.rate(own)} {doubt}", wide)
     if parts:
         yield from show.wrapped("", "without the check: " + "; ".join(parts), wide)

@@ -31,8 +31,8 @@ _model: Final = partial(Option, shown="MODEL", names="model")
 class HuntSettings(LabelSettings):
     """Find captions under which an image classifier fails more often than usual.
 
-    The failures of one label are hunted, or those of several with one budget. A source that does not know
-    what it drew, such as a generator, wants a captioner beside it.
+    It hunts the failures of one label, or of several with one budget. A source that does not know what it
+    drew, such as a generator, needs a captioner as well.
     """
 
     labels: Annotated[

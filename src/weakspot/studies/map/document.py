@@ -93,7 +93,7 @@ class MapDocument(Document):
         overall = f"Over all {cells} cells it fails {rate} of the time {seen}."
         among = f"{who} fails most"
         if self.words is READ:
-            overall = f"Over all {cells} cells alike {rate} fail {seen}."
+            overall = f"Over all {cells} cells together, {rate} fail {seen}."
             among = f"Of the {who}, most fail"
         if self.found:
             worst = self.found[0]
@@ -212,7 +212,7 @@ class MapDocument(Document):
         if landscape.sets:
             sets = [(joined(one.words), believed(one), _failed(one)) for one in landscape.sets]
             columns = ("values", "believed rate", "failed there")
-            blocks.append(Table("What is enough by itself", _ENOUGH, columns, sets))
+            blocks.append(Table("What is enough to make it fail", _ENOUGH, columns, sets))
         note = (
             f"Connected regions of cells believed to fail at least {show.percent(landscape.above)} of the "
             "time, worst first. weakspot prefer and weakspot repair call them by their numbers."
@@ -234,7 +234,7 @@ class MapDocument(Document):
         if rows:
             note = f"The search put them ahead; fresh {self.words.fresh} did not prove it."
             yield Table("Not confirmed", note, ("where", "fails", self.words.usual), rows)
-        yield from _estimates("Cells that are known least", "cell", landscape.uncertain, self.words)
+        yield from _estimates("The cells known least", "cell", landscape.uncertain, self.words)
 
     def _without_verdict(self) -> Iterable[Section]:
         causes = unjudged(self.run)
@@ -246,7 +246,7 @@ class MapDocument(Document):
         drawn = sum(tally.drawn for tally in self.run.ledger.tallies().values())
         note = (
             f"{show.count(sum(c.times for c in causes))} of {show.count(drawn)} queries count neither as "
-            "failed nor as passed. What was said of them, without the names of inputs:"
+            "failed nor as passed. The reasons, without the names of inputs:"
         )
         yield Section("Without a verdict", [Table("", "", ("what", "cause", "queries"), rows)], note)
 
@@ -341,7 +341,7 @@ def joined(words: str) -> str:
 
 def _estimates(title: str, what: str, some: Iterable[Any], words: Words) -> Iterator[Table]:
     if rows := [(joined(one.words), believed(one), _failed(one)) for one in some]:
-        note = f"Believed rates with intervals for 95 %; counted are the {words.asked} in the cell itself."
+        note = f"Believed rates with intervals for 95 %; the counts are the {words.asked} in the cell itself."
         yield Table(title, note, (what, "believed rate", "failed there"), rows, folded=title)
 
 
@@ -368,6 +368,6 @@ _ENOUGH: Final = (
     "rate is the mean of all cells with these values."
 )
 _MEASURED: Final = (
-    "Intervals are for 95 %. The list of weak spots controls the false-discovery rate. Entropy is 0 if all "
+    "Intervals are 95 %. The list of weak spots controls the false-discovery rate. Entropy is 0 if all "
     "failures lie in one cell and 1 if they are everywhere."
 )

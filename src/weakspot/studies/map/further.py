@@ -15,7 +15,7 @@ def learnt(compared: Compared) -> str:
     """Whether the agent learned, and how that was seen."""
     said = "won against both beyond chance" if compared.won else "did not win beyond chance"
     shown = show.plural(compared.inputs, "input")
-    how = f"Inputs cannot be chosen here: {shown} were drawn anew for each of the three."
+    how = f"Inputs cannot be chosen here: {shown} were newly drawn for each of the three."
     if compared.paired:
         how = f"All three were shown the same {shown}, which no training saw, each once."
     sees = "The agent sees nothing of an input: it can learn which cells fail, not for which input."

@@ -152,10 +152,10 @@ def note(log: Log, parts: MapParts) -> str:
     if asked < size:
         notes.append(f"{asked:,} of {size:,} cells have answers; the rates of the others are inferred.")
     if errors := int((log.asked - log.n).sum()):
-        notes.append(f"{errors:,} queries of the search gave no verdict and count nowhere.")
+        notes.append(f"{errors:,} queries of the search gave no verdict and are not counted.")
     if parts.counts:
         kept = ", ".join(f"{n:,} for {name}" for name, n in parts.counts.items())
-        notes.append(f"Inputs, in parts that share none: {kept}.")
+        notes.append(f"Inputs were split into parts that share none: {kept}.")
     return " ".join(filter(None, [*notes, parts.note]))
 
 
@@ -167,7 +167,7 @@ def _need_verdicts(run: Run, parts: MapParts, verdicts: int, what: str) -> None:
     mended = f"weakspot resume {run.folder}" if all(c.status == "error" for c in causes) else "map again"
     raise Broken(
         f"not one answer to {what} could be judged; " + "; ".join(f"{c.times:,} × {c}" for c in causes[:3]),
-        fix=f"look at what the model returns and mend the cause, then: {mended}",
+        fix=f"look at what the model returns and remove the cause, then: {mended}",
     )
 
 

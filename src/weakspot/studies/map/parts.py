@@ -48,8 +48,8 @@ PARTS_OF_TEXTS: Final = {"discovery": 0.4, "confirmation": 0.2, "repair": 0.2, "
 FEW, PARTS_OF_FEW = 60, {"discovery": 0.25, "confirmation": 0.25, "repair": 0.25, "verification": 0.25}
 
 FEW_NOTE: Final = (
-    "The texts are few, so each was shown several times, edited at other places: rates and findings are of "
-    "these texts, and more texts would say more."
+    "The texts are few, so each was shown several times, edited in different places: rates and findings "
+    "are of these texts, and more texts would say more."
 )
 #: The judge of settings in which nobody chose one; the task's own is taken then.
 UNCHOSEN: Final = "discrepancy"

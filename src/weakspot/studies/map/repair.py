@@ -204,7 +204,7 @@ def text_job(mapped: Mapped, settings: RepairTask) -> Job:
         raise WeakspotError("a summariser has no last layer to train", fix="use --method full or lora")
     if settings.method != "data" and not isinstance(mapped.parts.target, Seq2Seq):
         raise WeakspotError(
-            f"{mapped.name[:200]} cannot be trained here: it is no summariser of transformers",
+            f"{mapped.name[:200]} cannot be trained here: it is not a summariser of transformers",
             fix="name it as hf:FOLDER, or use --method data for a trainer of your own",
         )
     parts, documents = mapped.parts, mapped.parts.inputs

@@ -102,7 +102,7 @@ def folder_of_pipeline(made: Any, name: str) -> Path:
 
     if not isinstance(made, DiffusersGenerator):
         raise WeakspotError(
-            f"{name[:200]} cannot be trained here: it is no pipeline of diffusers",
+            f"{name[:200]} cannot be trained here: it is not a pipeline of diffusers",
             fix="name it as diffusers:FOLDER, or use --method data for a trainer of your own",
         )
     return made._folder

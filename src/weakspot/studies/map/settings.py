@@ -94,12 +94,12 @@ def _shares(text: str) -> str:
 class MapSettings(StudySettings):
     """Map where a model fails: which concepts, how much of them, together with which others.
 
-    Pictures are changed as the cells of a concept space say (rotated 10°, darkened 30 %), a search finds the
-    cells that fail, every cell gets a rate with an interval, and failing regions are said in words and
-    confirmed on pictures that the search never saw. A quarter of the pictures each is kept untouched for
-    repair and for its verification.
+    Each cell of a concept space says how to change a picture (rotated 10°, darkened 30 %). A search finds the
+    cells that fail, and every cell gets a rate with an interval. Failing regions are put into words and
+    confirmed on pictures that the search never saw. One quarter of the pictures is kept untouched for repair,
+    and another for its verification.
 
-    A table of results needs no model: its columns are the concepts, its rows are what a search reads.
+    A table of results needs no model: its columns are the concepts, and the search reads its rows.
     """
 
     target: Annotated[
@@ -259,7 +259,7 @@ class MapSettings(StudySettings):
             of_tables = [name for name in ("label", "prediction", "failed", "group") if getattr(self, name)]
             if of_tables:
                 raise WeakspotError(
-                    f"{of_tables[0]!r} is of a table, and no column of one is named to map over",
+                    f"{of_tables[0]!r} is for tables, but no column of a table is named to map over",
                     fix="add --concepts, e.g. --concepts distance,diameter",
                 )
             return
@@ -268,14 +268,14 @@ class MapSettings(StudySettings):
         odd = [name for name in others if getattr(self, name) != defaults[name]]
         if odd:
             raise WeakspotError(
-                f"the concepts are columns of a table, which {odd[0]!r} says nothing of",
+                f"{odd[0]!r} does not go with concepts that are columns of a table",
                 fix=f"leave --{odd[0].replace('_', '-')} out, or the concepts",
             )
         from weakspot.studies.map.search.rl import AGENTS
 
         if self.search in AGENTS:
             raise WeakspotError(
-                f"{self.search} chooses inputs, and a cell of a table has only the rows that it has",
+                f"{self.search} chooses inputs, but a cell of a table has only its own rows",
                 fix="use --search auto",
             )
 

@@ -23,7 +23,7 @@ def table_of(settings: MapSettings, given: Any) -> Judged | None:
     if isinstance(meant, Judged) or is_table(meant):
         records = meant.records if isinstance(meant, Judged) else read_records(meant)
         raise WeakspotError(
-            f"{settings.target[:200]} is a table of results, and no column of it is named to map over",
+            f"{settings.target[:200]} is a table of results, but no column of it is named to map over",
             fix=f"add --concepts with some of: {', '.join(records.columns)[:400]}",
         )
     return None
@@ -40,7 +40,7 @@ def read_table(settings: MapSettings, given: Any) -> Judged:
                 f"there is no {meant[:200]!r} here", fix="name a file, from the current folder"
             )
         raise WeakspotError(
-            f"{settings.target[:200]} is no table of results, so it has no columns to map over",
+            f"{settings.target[:200]} is not a table of results, so it has no columns to map over",
             fix="name a table (.csv, .jsonl, .parquet), or leave the concepts out",
         )
     return read_judged(meant, named=settings.table_roles, failed=settings.failed)

@@ -44,7 +44,7 @@ def categorise(
     show: Annotated[int, typer.Option(min=0, help="How many pairs to print.")] = 20,
     as_json: AsJson = False,
 ) -> int:
-    """Say in what the texts of each pair differ: one category a pair, with the reason, and the totals.
+    """Say how the two texts of each pair differ: one category per pair, with the reason, and the totals.
 
     Categories: negation, number and quantifier, attribute, spatial relation, role swap, temporal/action
     state, presence, subject, gender, other. No language model is used; docs/mine-categories.md has the rules.
@@ -123,7 +123,7 @@ def grounded(
     show: Annotated[int, typer.Option(min=0, help="Failures shown for each blind spot.")] = 2,
     as_json: AsJson = False,
 ) -> int:
-    """Say what an encoder cannot tell with the picture before it.
+    """Find what an encoder cannot tell apart even if it sees the picture.
 
     Each caption is changed in one thing. How often is the picture nearer its own caption than the changed
     one? 50 % is blind. docs/mine-grounded.md explains the columns.

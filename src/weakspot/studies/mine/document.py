@@ -173,7 +173,7 @@ class MineDocument(Document):
         rows += [(show.shorten(w["name"], 80), f"{w['pairs']} pairs written") for w in model["written"]]
         rows += [("calls for pairs", calls or "none")]
         lost = (model["note"], *model["errors"])
-        rows += [("could not be had", show.shorten(text, 300)) for text in lost if text]
+        rows += [("what failed", show.shorten(text, 300)) for text in lost if text]
         return pairs(rows, title="Language model", note="What it gave, and what it did not.")
 
     def values(self) -> Mapping[str, Any]:

@@ -94,7 +94,7 @@ def mine_images(
 ) -> ImagePairs:
     """Find pairs of pictures in a folder; the rule is calibrated on random pairs of it (`ALIKE`, `APART`)."""
     if pairs < 1:
-        raise WeakspotError(f"{pairs} pairs cannot be looked for", fix="ask for at least one")
+        raise WeakspotError(f"{pairs} pairs are too few to look for", fix="ask for at least one")
     for what, model in (("the encoder", encoder), ("the reference", reference)):
         if not isinstance(model, ImageEncoder):
             raise WeakspotError(f"{what} has no image tower", fix="it must have: embed_images")

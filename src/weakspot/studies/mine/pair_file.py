@@ -104,7 +104,8 @@ def _from_list(text: str, path: Path) -> Iterator[tuple[int, Any]]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise WeakspotError(
-            f"{path} begins as a JSON list but is none: {str(error)[:100]}", fix="write one object a line"
+            f"{path} begins like a JSON list but is not one: {str(error)[:100]}",
+            fix="write one object a line",
         ) from error
     yield from enumerate(value, start=1)
 
@@ -133,7 +134,7 @@ def _known(first: Mapping[Any, Any], path: Path) -> tuple[str, str]:
     for names in KNOWN:
         if all(name in first for name in names):
             return names
-    has = f"its fields are {_fields(first)}" if first else "its first line is no object"
+    has = f"its fields are {_fields(first)}" if first else "its first line is not a JSON object"
     raise WeakspotError(
         f"which fields of {path} hold the two texts? {has}", fix="name them: --fields caption,foil"
     )

@@ -280,4 +280,4 @@ class PairSimilarity:
 def _two_texts(value: object) -> tuple[str, str]:
     if isinstance(value, tuple | list) and len(value) >= 2 and all(isinstance(v, str) for v in value[:2]):
         return value[0], value[1]
-    raise WeakspotError(f"a {type(value).__name__} is no pair of texts", fix="give two texts")
+    raise WeakspotError(f"a {type(value).__name__} is not a pair of texts", fix="give two texts")

@@ -176,7 +176,7 @@ def _products(a: Vectors, b: Vectors) -> NDArray[np.float64]:
 def check_rows(tested: Any, reference: Any, *, limit: int | None) -> None:
     """Refuse rows, of numpy or of torch, that cannot be searched: shapes, lengths other than 1, nan."""
     if limit is not None and limit < 1:
-        raise WeakspotError(f"{limit} pairs cannot be looked for", fix="ask for at least one")
+        raise WeakspotError(f"{limit} pairs are too few to look for", fix="ask for at least one")
     for what, rows in (("tested", tested), ("reference", reference)):
         if rows.ndim != 2 or not str(rows.dtype).endswith("float32"):
             raise WeakspotError(

@@ -186,7 +186,7 @@ def _blamed(name: str) -> Iterator[None]:
     except Exception as error:  # of the encoder's library
         raise WeakspotError(
             f"{name[:200]} cannot embed the texts: {type(error).__name__}: {error}",
-            fix="mend the encoder; --debug shows where",
+            fix="correct the encoder; --debug shows where",
         ) from error
 
 
@@ -195,7 +195,7 @@ def _deaf(encoder: TextEncoder) -> str:
     try:
         embed_texts(encoder, [UNKNOWN_TEXT])
     except WeakspotError as error:
-        known = "the encoder knows the texts of its matrix alone"
+        known = "the encoder knows only the texts of its matrix"
         return known if isinstance(encoder, Precomputed) else error.what
     return ""
 

@@ -96,7 +96,7 @@ def mine_job(run: Run, settings: RepairTask, *, target: Any = None) -> Job:
         chosen=chosen,
         others=(
             *(s for s in spots if s.number not in numbers and source.available(s.hypotheses[0]) >= LEAST),
-            Spot("the same said in another order is taken for something else", failed=fresh.same(alike)),
+            Spot("the same text in another order is taken for something else", failed=fresh.same(alike)),
         ),
         clean=Spot("pictures that are nearer to another caption (1 − R@1)", failed=pictures.missed),
         source=source,

@@ -48,12 +48,12 @@ class MineRows(Rows):
     }  # fmt: skip
     title = "Pairs that {model} was asked about"
     about = (
-        "Pairs of texts that differ in one thing. `failed` says that the encoder takes the two for alike "
+        "Pairs of texts that differ in one thing. `failed` says that the encoder embeds the two alike "
         "although they differ; `origin` is `mined` for pairs of the corpus, and how they were made for the "
         "others. As csv: the mined pairs alone, the most alike first, as the published script writes them."
     )
     limits = (
-        "Mined pairs were selected because the encoder takes them for alike: count rates over the new pairs "
+        "Mined pairs were selected because the encoder embeds them alike: count rates over the new pairs "
         "only, and over those with `fresh` for categories that a search picked."
     )
 

@@ -47,9 +47,9 @@ _Model = partial(Option, names="model", named=name_of)
 class MineSettings(StudySettings):
     """Find what an encoder of texts does not tell apart.
 
-    Pairs of captions that it confuses and the reference tells apart are mined from a corpus and put
-    into categories. New pairs of every category are then measured against captions with any word replaced,
-    and confirmed on fresh ones. A language model is not needed.
+    Pairs of captions that it confuses and the reference tells apart are mined from a corpus and put into
+    categories. New pairs of every category are then measured against captions with any word replaced, and
+    confirmed on fresh ones. No language model is needed.
     """
 
     model_config = ConfigDict(validate_default=True)
@@ -170,12 +170,13 @@ class MineSettings(StudySettings):
             )
         if self.matcher == self.encoder:
             raise WeakspotError(
-                "the encoder under test cannot say what pictures show",
+                "the encoder under test cannot be the one to say what pictures show",
                 fix="name another encoder with --matcher",
             )
         if self.downstream and self.matcher is None and not SOURCES.beside(self.downstream, "matcher"):
             raise WeakspotError(
-                "nobody says which text a drawn picture shows", fix="name an encoder: --matcher openclip:NAME"
+                "no encoder is named to say which text a drawn picture shows",
+                fix="name an encoder: --matcher openclip:NAME",
             )
         if self.encoder == self.reference and not self.encoder.startswith("object:"):
             raise same_encoders(self.encoder)
@@ -185,7 +186,7 @@ class MineSettings(StudySettings):
 def same_encoders(name: str) -> WeakspotError:
     """What is said of an encoder and a reference that are one."""
     return WeakspotError(
-        f"{name[:300]}: encoder and reference embed alike, so nothing could differ between them",
+        f"{name[:300]}: encoder and reference give the same embeddings, so they cannot disagree",
         fix="name another reference, such as a sentence encoder: --reference st:all-mpnet-base-v2",
     )
 

@@ -198,8 +198,8 @@ def _numbers(result: RareResult) -> Iterable[tuple[str, str]]:
 
 
 _COMMON: Final = (
-    "Said of the failing pictures more often than of others. Guesses from these very pictures; weakspot hunt "
-    "tests such words."
+    "True of the failing pictures more often than of others. These are guesses from the same "
+    "pictures; weakspot hunt can test them."
 )
 FAILING, USUAL = "of the failures", "of all pictures"
 #: Of the picture: one row, and what is above and below all of them.

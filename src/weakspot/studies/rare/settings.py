@@ -22,8 +22,8 @@ class RareSettings(LabelSettings):
     """Measure how often an image classifier fails where plain sampling would hardly see a failure.
 
     Images are moved step by step towards being misread, which takes far fewer of them: 40,000 for a factor of
-    2 at one failure in 100,000. Where the classifier gives no scores or the source cannot move its images,
-    they are drawn and counted, and the result says so.
+    2 at one failure in 100,000. If the classifier gives no scores, or the source cannot move its images, they
+    are simply drawn and counted, and the result says so.
     """
 
     label: Annotated[str, Option("The label whose failures are counted.", "LABEL")]
@@ -49,7 +49,7 @@ class RareSettings(LabelSettings):
             raise WeakspotError("the budget has no number of images", fix="write e.g. images=20k,seconds=600")
         if images < LEAST:
             raise WeakspotError(
-                f"{images:.0f} images are too few to say anything of a rare failure",
+                f"{images:.0f} images are too few to say anything about a rare failure",
                 fix=f"give {LEAST} at least; 40k are enough for a factor of 2 at one in 100,000",
             )
         return self

@@ -15,10 +15,10 @@ STUDY = Study(
     subject="parts:subject",
     resolve="settings:resolve",
     rates=None,
-    incomparable="it compares before and after itself",
+    incomparable="it already compares before and after",
     stays="it trains one model",
     notes=(
-        "Ctrl-C loses no round: go on with weakspot resume. Exit codes: 0 reduced, 1 cannot, 2 misused, "
-        "3 not reduced or traded, 130 interrupted."
+        "You can stop with Ctrl-C and go on with weakspot resume; no round is lost. Exit codes: 0 "
+        "reduced, 1 error, 2 wrong usage, 3 not reduced or traded, 130 interrupted."
     ),
 )

@@ -52,7 +52,7 @@ def _trained(trained: Training, method: str, rate: float) -> Iterator[str]:
     if places := trained.guard:  # how far the weights were moved was chosen
         old = next(place.plain for place in places if place.way == 0)
         yield (
-            f"The weights lie {100 * trained.way:.0f} % of the way from the old ones to that round's: on "
+            f"The weights lie {100 * trained.way:.0f} % of the way from the old ones to that round's. On "
             f"{trained.guards:,} pictures that neither training nor proof saw, plain ones failed "
             f"{100 * old:.1f} % before and {100 * places[-1].plain:.1f} % there."
         )

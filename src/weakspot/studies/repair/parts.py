@@ -49,7 +49,7 @@ def job_of(run: Run, settings: RepairSettings, *, target: Target | None = None) 
     build = find_study(run.config.study).find("repair")
     if build is None:
         raise WeakspotError(
-            f"{run.folder} is a run of {run.config.study[:60]}, which repair cannot take up",
+            f"{run.folder} is a run of {run.config.study[:60]}, which repair cannot use",
             fix="name a run of map, hunt or mine",
         )
     job: Job = build(run, settings, target=target)

@@ -24,11 +24,11 @@ def _method(name: str) -> str:
 class RepairSettings(StudySettings):
     """Train a model where it fails, and prove on untouched inputs what moved.
 
-    Learns from the repair part of the inputs, and shows the same cases of the verification part to the model
-    before and after: failures removed, failures newly made, the inputs as they are, the whole landscape. A
-    repair that trades one failure for another is called so. Classifiers, summarisers (hf:FOLDER), generators
-    (diffusers:FOLDER, --method lora) and the text tower of world:encoder can be trained. The model is kept as
-    ONNX or safetensors, with a card.
+    It trains on the repair part of the inputs. Then it shows the model the same cases of the verification
+    part before and after: failures removed, failures newly made, the inputs as they are, the whole landscape.
+    A repair that trades one failure for another is reported as a trade. Classifiers, summarisers (hf:FOLDER),
+    generators (diffusers:FOLDER, --method lora) and the text tower of world:encoder can be trained. The model
+    is kept as ONNX or safetensors, with a card.
     """
 
     run: Annotated[

@@ -226,10 +226,10 @@ def not_found(result: TableResult) -> str:
     if result.failures == result.rows:
         return "Every row fails, so none fails more often than the others."
     if result.bound is None:
-        return "No word or value is shared by enough rows to bound what else could be weak."
+        return "No word or value covers enough rows to say what else could be weak."
     found = result.bound
     size = show.plural(found.rows, "row") + (f" of {show.count(found.groups)} groups" if found.groups else "")
-    other = "Among the rows outside these, no" if result.spots else "No"
+    other = "Among the rows that none of these covers, no" if result.spots else "No"
     return (
         f"{other} single word or value that at least {size} have fails more often than "
         f"{show.percent(found.rate)} of the time (at 95 %; {show.count(found.concepts)} were looked at)."
@@ -257,15 +257,15 @@ def measured(result: TableResult) -> Iterator[tuple[str, str]]:
 
 
 _METHOD = (
-    "The rows were split at random into two halves. Each half suggested the fewest statements that explain "
-    "its failures, and the other half tested them: against all its other rows, and against those that are "
-    "alike in what earlier findings say. Both lists together keep the false-discovery rate. The model itself "
-    "was not asked again."
+    "The rows were split into two halves at random. Each half suggested the fewest statements that explain "
+    "its failures. The other half tested them: against all its other rows, and against those that are "
+    "alike in what earlier findings say. Both lists together hold the false-discovery rate. The model that "
+    "failed was not asked again."
 )
 _METHOD_SAMPLED = (
-    "The table is too large to be read at once. A random sample of its rows suggested the fewest statements "
-    "that explain its failures. All rows outside the sample tested them: against all other rows, and against "
-    "those that are alike in what earlier findings say. The list keeps the false-discovery rate. Examples, "
-    "wrong answers, doubts about labels and the bound on other rows come from the sample. The model itself "
-    "was not asked again."
+    "The table is too large to be read at once. A random sample of its rows suggested the fewest "
+    "statements that explain its failures. All rows outside the sample tested them: against all other "
+    "rows, and against those that are alike in what earlier findings say. The list holds the "
+    "false-discovery rate. Examples, wrong answers, doubts about labels and what is said about rows "
+    "without a weak spot are the sample's. The model that failed was not asked again."
 )

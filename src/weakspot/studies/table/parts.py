@@ -134,7 +134,7 @@ def said_of(judged: Judged, settings: TableSettings, encoder: Any = None) -> Tab
     if not len(judged):
         first = next(iter(judged.left_out), None)
         why = f": line {first.line}: {first.reason}" if first else ""
-        raise WeakspotError(f"no row of {judged.records.origin} has a verdict{why}", fix="mend the table")
+        raise WeakspotError(f"no row of {judged.records.origin} has a verdict{why}", fix="correct the table")
     parts = TableParts(judged, _wordnet(), settings.ignore)
     if encoder is None and settings.encoder is None:
         return parts

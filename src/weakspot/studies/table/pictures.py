@@ -80,7 +80,7 @@ def shown(judged: Judged, encoder: Encoder, tags: tuple[str, ...], *, folder: Pa
     found = tagged(vectors, directions_of(encoder, tags), tags)
     records = judged.records
     name = free_name("picture", records.columns)
-    notes = [f"{len(found):,} of {len(tags):,} tags part the pictures into those with and those without"]
+    notes = [f"{len(found):,} of {len(tags):,} tags divide the pictures into those with and those without"]
     if lost := len(judged) - len(rows):
         notes.append(f"{lost:,} of {len(judged):,} pictures cannot be read and have no tags")
     column = column_of(name, found, rows, len(judged))

@@ -21,7 +21,7 @@ _COLUMN: Final = "COLUMN"
 def _is_there(text: str) -> None:
     if not takes(text):
         raise WeakspotError(
-            f"{text[:200]} is no table of results", fix="name a CSV, Parquet or JSON lines file, or a log"
+            f"{text[:200]} is not a table of results", fix="name a CSV, Parquet or JSON lines file, or a log"
         )
 
 
@@ -29,8 +29,8 @@ class TableSettings(StudySettings):
     """Find which kinds of rows an evaluation fails on, from a table of its results.
 
     The table is a CSV, Parquet, JSON lines or log file with a row for each input. Columns are recognised by
-    their usual names; the options below name them otherwise. What one half of the rows suggests is confirmed
-    on the other half. The model that failed is not asked again.
+    their usual names; if yours have others, name them with the options below. What one half of the rows
+    suggests is confirmed on the other half. The model that failed is not asked again.
     """
 
     target: Annotated[
@@ -117,13 +117,13 @@ class TableSettings(StudySettings):
     @model_validator(mode="after")
     def _can_be_meant(self) -> Self:
         if not 1 <= self.sentences <= 3:
-            raise WeakspotError(f"{self.sentences} things cannot be said together", fix="choose 1, 2 or 3")
+            raise WeakspotError(f"{self.sentences} conditions cannot be combined", fix="choose 1, 2 or 3")
         if self.sample < 1:
-            raise WeakspotError(f"{self.sample} rows cannot suggest anything", fix="choose a sample of some")
+            raise WeakspotError(f"{self.sample} rows cannot suggest anything", fix="choose 1 or more")
         if self.propose == "llm" and self.llm is None:
             raise WeakspotError("there is no language model that could propose", fix="name one: --llm MODEL")
         if self.tags is not None and self.encoder is None:
-            raise WeakspotError("tags are said by an encoder", fix="name one: encoder=MODEL")
+            raise WeakspotError("tags need an encoder", fix="name one: encoder=MODEL")
         return self
 
 
