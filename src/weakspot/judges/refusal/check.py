@@ -16,8 +16,8 @@ import yaml
 
 from weakspot.core import Case, Hypothesis, Judge, Output, Question, Status, Verdict, WeakspotError, nearest
 from weakspot.core.rows import Row, read_rows
-from weakspot.judges.refusal.judge import Grade, RefusalJudge
-from weakspot.judges.refusal.model import fit, matrix
+from weakspot.judges.refusal.grades import Grade
+from weakspot.judges.refusal.judge import RefusalJudge
 from weakspot.judges.refusal.panel import Panel, agreement
 from weakspot.stats import corrected_rate, wilson
 from weakspot.stats.judged import Confusion, confusion
