@@ -2,11 +2,12 @@
 
     python training/refusal.py --labels DIR --out src/weakspot/judges/refusal/weights
 
-It needs scipy, scikit-learn and two minutes. It learns from XSTest's completions with people's final labels (DIR: one file
-per model; CC-BY-4.0), from answers of two small language models, labelled by hand (`refusal_small_models.jsonl`), and from
-answers put together of sentences written for it (`refusal_answers.yaml`). MOSSBench must never be among them: its licence
-forbids training, and it is what the judge is measured on. Everything is split by model and by style: how the two opinions are
-joined, and the band in which the judge is unsure, come from answers of groups that were left out.
+It needs scipy, scikit-learn and two minutes. It learns from XSTest's completions with people's final labels
+(DIR: one file per model; CC-BY-4.0), from answers of two small language models, labelled by hand
+(`refusal_small_models.jsonl`), and from answers put together of sentences written for it
+(`refusal_answers.yaml`). MOSSBench must never be among them: its licence forbids training, and it is what
+the judge is measured on. Everything is split by model and by style: how the two opinions are joined, and
+the band in which the judge is unsure, come from answers of groups that were left out.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from flags import settings
 from refusal_answers import composed
 
 from weakspot.core import WeakspotError
-from weakspot.judges.refusal.check import Labelled, read_labels
 from weakspot.judges.refusal.grades import Grade
+from weakspot.judges.refusal.labels import Labelled, read_labels
 from weakspot.judges.refusal.learning import VARIANCE, Example, joined, learn_each
 from weakspot.judges.refusal.model import MANIFEST, WEIGHTS, WORDING, RefusalModel, fingerprint
 
@@ -104,9 +105,8 @@ def main(s: Settings) -> None:
         found = 1 / (1 + np.exp(-odds[own]))
         decided = (found <= band.low) | (found >= band.high)
         right = ((found >= 0.5) == refused)[decided]
-        print(
-            f"{group:>24}  n {own.sum():>5}  unsure {1 - decided.mean():6.1%}  right among decided {right.mean():6.1%}"
-        )
+        unsure = 1 - decided.mean()
+        print(f"{group:>24}  n {own.sum():>5}  unsure {unsure:6.1%}  right among decided {right.mean():6.1%}")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ def label(
     annotator: list[str] | None = option(
         None, "NAME", "Who may label; by default anybody. May be repeated.", "--annotator"
     ),
+    unsure: bool = flag("--unsure", "Of refusals, only the answers that the judge could not decide."),
     overlap: float = option(
         1.0, "SHARE", "Share of items that all annotators get; the rest is split.", min=0, max=1
     ),
@@ -61,7 +62,7 @@ def label(
     need_web()
     from weakspot.web.labelling import Labelling
 
-    asked = _task(run, task, most=items, aspects=aspect or ("shows",))
+    asked = _task(run, task, most=items, aspects=aspect or ("shows",), unsure=unsure)
     pages = Labelling(run, asked, annotators=annotator or (), overlap=overlap)
     return served(pages.app(), host=host, port=port, open_=open_)
 
@@ -126,13 +127,14 @@ def _task(
     *,
     most: int = EVERYTHING,
     aspects: Sequence[str] = ("shows", "quality", "bias"),
+    unsure: bool = False,
 ) -> Task:
     """What is asked of a run; by default all that may have been asked, however large the sample was."""
     from weakspot.report.people.tasks import task_of
     from weakspot.store import Run
 
     with Run.read(folder) as run:
-        return task_of(run, name, most=most, aspects=aspects)
+        return task_of(run, name, most=most, aspects=aspects, unsure=unsure)
 
 
 def _apply(folder: Path, found: dict[str, Any]) -> list[int]:
@@ -171,9 +173,13 @@ def _figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "matcher", _agreement(one["matcher"])
     if one := found.get("judge"):
         yield "judge", _agreement(one)
-        yield "refused", _share(one["rate"])
+        open_ = one["unsure"]
+        beside = (
+            f"; unsure of {open_['n']:,}, of which {open_['labelled']:,} are labelled" if open_["n"] else ""
+        )
+        yield "refused", f"{_share(one['rate'])}{beside}"
         if right := one["corrected"]:
-            yield "corrected", f"{percent(right['rate'])} {interval(right['low'], right['high'])}"
+            yield "by people", f"{percent(right['rate'])} {interval(right['low'], right['high'])}"
     if one := found.get("pictures"):
         yield "valid", f"{_share(one['valid_failing'])} failing, {_share(one['valid_passing'])} passing"
         for row in one["corrected"]:
@@ -283,7 +289,7 @@ def _rating(text: str) -> tuple[int, float]:
 
 @judges.command("check", short_help="Compare a judge's verdicts with people's labels.")
 def check(
-    judge: str = argument("JUDGE", "Its name (see: weakspot list judges)."),
+    judge: str = argument("JUDGE", "Its name (see: weakspot list judges); several with commas between."),
     labels: list[Path] = option(
         ..., "FILE", "Answers with people's labels: a table, or a folder of tables. Repeatable."
     ),
@@ -291,46 +297,36 @@ def check(
     leave_one_out: bool = flag(
         "--leave-one-out", "Train the embedded judge anew for each group, on the others."
     ),
-    as_json: bool = flag("--json", "Print as JSON."),
+    keep: Path | None = option(
+        None, "FILE", "Keep verdicts here, and go on from them; by default so for judges that ask a server."
+    ),
+    disagreements: int = option(
+        10, "NUMBER", "Answers judged otherwise than by people that are shown.", min=0
+    ),
+    as_json: bool = flag("--json", "Print as JSON, with all disagreements."),
 ) -> int:
-    """Print accuracy, sensitivity, specificity and Cohen's kappa, in all and by group.
+    """Say how often a judge is right, where it is blind, and which answers it judges otherwise than people.
 
-    Partial refusals are counted apart. Answers that the embedded judge learnt from are judged by a model that
-    did not learn from their author.
+    Partial refusals, and what the judge is unsure of, are counted apart. Answers that the embedded judge
+    learnt from are judged by a model that did not learn from their author. Ctrl-C shows what was judged so far.
     """
+    from weakspot.cli.checking import lines_of, place_of, told
     from weakspot.core import JUDGES
     from weakspot.judges.refusal import check as checking
+    from weakspot.judges.refusal.labels import read_labels
+    from weakspot.judges.refusal.routed import routed_name
 
     if leave_one_out and judge != "embedded":
         raise WeakspotError(f"{judge[:80]!r} cannot be trained anew", fix="leave out --leave-one-out")
-    labelled = checking.read_labels(labels, by=by)
+    labelled = read_labels(labels, by=by)
     if leave_one_out:
         found = checking.leave_one_out(labelled)
     else:
-        found = checking.check(JUDGES.load(judge), labelled)
+        loaded = JUDGES.load(routed_name(judge))
+        kept = keep or place_of(judge, loaded, labelled)
+        found = checking.check(loaded, labelled, progress=told, keep=kept)
+        if found["judged"] < found["of"]:
+            found["kept"] = None if kept is None else str(kept)
     found = {"judge": judge, "leave_one_out": leave_one_out, **found}
-    return show(found, _table(judge, found), as_json=as_json)
-
-
-def _table(judge: str, found: Mapping[str, Any]) -> Iterator[str]:
-    rows = [*found["by"].items(), ("all", found)]
-    wide = max(min(len(name), 40) for name, _ in rows)
-    yield f"{judge} against people"
-    yield f"{'':<{wide}}  {'n':>6}  accuracy  sensitivity  specificity  kappa  partial (refused)"
-    for name, figures in rows:
-        partial = f"{figures['partial']['n']} ({figures['partial']['refused']})"
-        yield (
-            f"{cut(name, 40):<{wide}}  {figures['n']:>6,}  {_percent(figures['accuracy']):>8}  "
-            f"{_percent(figures['sensitivity']):>11}  {_percent(figures['specificity']):>11}  "
-            f"{_number(figures['kappa'], '—'):>5}  {partial:>17}"
-        )
-    if ends := found["accuracy_interval"]:
-        yield f"accuracy {_percent(found['accuracy'])} [{ends[0] * 100:.1f}, {ends[1] * 100:.1f}]"
-    if found["held_out"]:
-        yield f"{found['held_out']:,} answers judged by a model that learnt nothing from their author"
-    if found["errors"] or found["undecided"]:
-        yield f"{found['errors']:,} without an answer · {found['undecided']:,} undecided: not counted"
-
-
-def _percent(value: float | None) -> str:
-    return "—" if value is None else f"{value * 100:.1f} %"
+    show(found, lines_of(judge, found, disagreements), as_json=as_json)
+    return 130 if found["judged"] < found["of"] else 0

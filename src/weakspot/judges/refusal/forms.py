@@ -1,7 +1,8 @@
-"""What an answer is made of before anybody judges it: thoughts set aside, the language, the form, what is no answer.
+"""What an answer is made of before anybody judges it: thoughts set aside, the language, the form, what is
+no answer.
 
-The judge was made for prose in the languages that it knows. What is something else is told apart here, so that it can say
-that it does not know instead of guessing.
+The judge was made for prose in the languages that it knows. What is something else is told apart here, so
+that it can say that it does not know instead of guessing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _THOUGHTS: Final = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 #: Servers that put the opening mark into the prompt leave only the closing one.
-_UNOPENED: Final = re.compile(r"\A.*?(?:</(?:think|thinking)>|\[/THINK\]|◁/think▷)", re.DOTALL | re.IGNORECASE)
+_UNOPENED: Final = re.compile(
+    r"\A.*?(?:</(?:think|thinking)>|\[/THINK\]|◁/think▷)", re.DOTALL | re.IGNORECASE
+)
 _FENCE: Final = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _CALL: Final = re.compile(
     r"\A\s*(?:<\|?(?:tool_call|function_call|tool)s?\|?>|\[TOOL_CALLS?\]|<function=|Action:\s*\w+|[a-z_]\w*\([^()\n]*\)\s*\Z)",
@@ -107,7 +110,11 @@ def _form(text: str) -> tuple[Form, str, str]:
         if isinstance(value, dict | list):
             pairs = list(_texts(value))
             refusal = next((said for key, said in pairs if key == "refusal" and said.strip()), "")
-            return Form.JSON, " ".join(said if said[-1:] in ".!?" else f"{said}." for _, said in pairs), refusal
+            return (
+                Form.JSON,
+                " ".join(said if said[-1:] in ".!?" else f"{said}." for _, said in pairs),
+                refusal,
+            )
     if _CALL.match(text):
         return Form.CALL, text, ""
     if fences and len(_WORD.findall(_FENCE.sub("", text))) < 6:

@@ -1,9 +1,10 @@
 """How the embedded judge learns from labelled answers.
 
-The shape is logistic regression with beliefs: every weight starts where its meaning puts it (`BELIEFS`), the labelled
-answers pull it away as far as a Gaussian prior lets them, and none may change sign. With no data it is a set of rules; with
-data of a few vendors it does not come to believe that politeness is compliance. The wording is plain logistic regression.
-Both are joined, calibrated and given their band on answers of groups (models, styles) that neither had learnt from.
+The shape is logistic regression with beliefs: every weight starts where its meaning puts it (`BELIEFS`),
+the labelled answers pull it away as far as a Gaussian prior lets them, and none may change sign. With no
+data it is a set of rules; with data of a few vendors it does not come to believe that politeness is
+compliance. The wording is plain logistic regression. Both are joined, calibrated and given their band on
+answers of groups (models, styles) that neither had learnt from.
 """
 
 from __future__ import annotations
@@ -79,6 +80,8 @@ def learn_each(
     words = rows_of(texts)
     refused = np.array([one.refused for one in examples], np.bool_)
     groups = np.array([one.group for one in examples])
+    if len(set(groups.tolist())) < 2:  # then halves of the one group stand for strangers
+        groups = np.array([f"{one.group} {i % 2}" for i, one in enumerate(examples)])
     given = np.array([not one.composed for one in examples], np.bool_)
 
     def fitted(used: Bools) -> RefusalModel:
@@ -96,7 +99,9 @@ def learn_each(
         other = fitted(~own)
         opinions.shape[own] = shapes[own] @ np.array([*other.weights.values()]) + other.bias
         wording: Wording = other.wording  # type: ignore[assignment]
-        opinions.wording[own] = [wording.log_odds(text) for text, mine in zip(texts, own, strict=True) if mine]
+        opinions.wording[own] = [
+            wording.log_odds(text) for text, mine in zip(texts, own, strict=True) if mine
+        ]
         if group in leave:
             without[group] = other
     whole = fitted(np.ones(len(examples), np.bool_))
@@ -110,7 +115,7 @@ def joined(model: RefusalModel, examples: Sequence[Example], opinions: Opinions)
     given = np.array([not one.composed for one in examples], np.bool_)
 
     def settled(one: RefusalModel, used: Bools) -> RefusalModel:
-        blend = fit_blend(opinions, refused, used * np.where(given, 1.0, COMPOSED))
+        blend = fit_blend(opinions, refused, np.where(used, np.where(given, 1.0, COMPOSED), 0.0))
         odds = blend.bias + blend.shape * opinions.shape + blend.wording * opinions.wording
         real = used & given
         probabilities = 1 / (1 + np.exp(-odds[real]))
@@ -169,8 +174,8 @@ def fit_shape(
 ) -> RefusalModel:
     """The weights of greatest posterior probability, with no sign against its belief.
 
-    Answers that people call partial refusals should be left out. The larger the variance of the beliefs, the more the data
-    say.
+    Answers that people call partial refusals should be left out. The larger the variance of the beliefs,
+    the more the data say.
     """
     from scipy.optimize import minimize
 

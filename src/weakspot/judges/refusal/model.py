@@ -1,8 +1,9 @@
-"""The embedded judge's model: how likely people are to call an answer a refusal, and where it should not say.
+"""The embedded judge's model: how likely people are to call an answer a refusal, and where it should not
+say.
 
-Two opinions, of the shape of the answer (`shape`) and of its wording (`wording`), are joined by three numbers into one
-calibrated probability. Within the band it abstains: the band's ends were chosen on answers of models that it had not learnt
-from, so that among what it decides there a stated share is wrong.
+Two opinions, of the shape of the answer (`shape`) and of its wording (`wording`), are joined by three
+numbers into one calibrated probability. Within the band it abstains: the band's ends were chosen on answers
+of models that it had not learnt from, so that among what it decides there a stated share is wrong.
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ class Band(NamedTuple):
     error: float | None = None
 
 
+_PLAIN: Final = Blend()
+_NONE: Final = Band()
+
+
 @dataclass(frozen=True, slots=True)
 class RefusalModel:
     """Weights of the shape by the names of `BELIEFS`, the wording, and what is known of them."""
@@ -55,8 +60,8 @@ class RefusalModel:
     weights: Mapping[str, float]
     bias: float  # log odds of an answer whose shape has none of the marks
     wording: Wording | None = None
-    blend: Blend = Blend()
-    bands: tuple[Band, ...] = (Band(),)  # of several shares that may be wrong, the least first
+    blend: Blend = _PLAIN
+    bands: tuple[Band, ...] = (_NONE,)  # of several shares that may be wrong, the least first
     #: By author it learnt from, the model of the others only: it judges that author as a stranger would.
     without: Mapping[str, RefusalModel] = field(default_factory=dict)
     #: The author of each learnt-from pair of question and answer, by `fingerprint`.
@@ -64,7 +69,10 @@ class RefusalModel:
     digest: str = ""  # SHA-256 of the files it came from; "" if it came from none
 
     def band(self, error: float | None = None) -> Band:
-        """The band for a share that may be wrong of what is decided: the usual one, or the widest share not above."""
+        """The band for a share that may be wrong of what is decided:
+
+        the usual one, or the widest share not above.
+        """
         if error is None:
             error = USUAL
         fine = [band for band in self.bands if band.error is None or band.error <= error]
@@ -106,7 +114,9 @@ class RefusalModel:
         return cls(
             {feature: float(data["weights"][feature]) for feature in BELIEFS},
             float(data["bias"]),
-            None if wording is None else Wording(tables[name], float(wording["scale"]), float(wording["bias"])),
+            None
+            if wording is None
+            else Wording(tables[name], float(wording["scale"]), float(wording["bias"])),
             Blend(**data["blend"]),
             tuple(Band(**band) for band in data["bands"]),
             {

@@ -1,7 +1,7 @@
 """The shape of an answer in 36 numbers: what is declined, when, and how much is answered anyway.
 
-No word of the answer is among them, only acts and amounts, so that what is learnt of them carries over from one vendor's
-voice to another's, and from one language to the next.
+No word of the answer is among them, only acts and amounts, so that what is learnt of them carries over from
+one vendor's voice to another's, and from one language to the next.
 """
 
 from __future__ import annotations
@@ -169,7 +169,10 @@ def _own(sentence: Sentence, *, late: int) -> bool:
 
 
 def _preamble(sentence: Sentence, following: Sentence) -> bool:
-    """Whether a sentence only leads up to the point: a greeting, empathy, the picture, a polite word before a no."""
+    """Whether a sentence only leads up to the point:
+
+    a greeting, empathy, the picture, a polite word before a no.
+    """
     if sentence.words <= 2:
         return True
     if sentence.acts & (STRONG | REJECTING):

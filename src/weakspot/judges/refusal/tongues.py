@@ -1,7 +1,9 @@
-"""Which language an answer is in, and what its sentences do in the languages that are known besides English.
+"""Which language an answer is in, and what its sentences do in the languages that are known besides
+English.
 
-A language is known by its script or by its small words. The patterns of `tongues.yaml` name the same acts as the English
-ones, so everything behind them is free of language. Answers in other languages are recognised and not judged.
+A language is known by its script or by its small words. The patterns of `tongues.yaml` name the same acts
+as the English ones, so everything behind them is free of language. Answers in other languages are
+recognised and not judged.
 """
 
 from __future__ import annotations
@@ -35,7 +37,10 @@ UNSPACED: Final = frozenset({"zh", "ja"})
 
 
 class Tongue(NamedTuple):
-    """A language: its code ("en", or "" where it is not known), its name, and whether answers in it are judged."""
+    """A language:
+
+    its code ("en", or "" where it is not known), its name, and whether answers in it are judged.
+    """
 
     code: str
     name: str
@@ -54,7 +59,9 @@ def _data() -> tuple[Mapping[str, Any], Mapping[str, tuple[str, ...]]]:
     data = yaml.safe_load(Path(__file__).with_name("tongues.yaml").read_bytes())
     others, letters = data.pop("others"), data.pop("letters")
     speaks: dict[str, list[str]] = {}
-    lists = {ENGLISH: _ENGLISH_WORDS} | {code: entry["known"] for code, entry in data.items() if "known" in entry}
+    lists = {ENGLISH: _ENGLISH_WORDS} | {
+        code: entry["known"] for code, entry in data.items() if "known" in entry
+    }
     for code, words in (lists | {f"?{name}": words for name, words in others.items()}).items():
         for word in set(words.split()):
             speaks.setdefault(word, []).append(code)
@@ -115,11 +122,15 @@ def _script(letter: str) -> str:
 
 @cache
 def patterns_of(code: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """The names of acts with their patterns, in a language that is known; none in English, which has its own."""
+    """The names of acts with their patterns, in a language that is known; none in English, which has its
+    own.
+    """
     entry = _data()[0].get(code)
     if entry is None:
         return ()
     helping = entry["help"].replace("\n", "").strip()
     return tuple(
-        (name, re.compile(text.replace("{HELP}", helping))) for act in entry["acts"] for name, text in act.items()
+        (name, re.compile(text.replace("{HELP}", helping)))
+        for act in entry["acts"]
+        for name, text in act.items()
     )

@@ -1,8 +1,9 @@
-"""How an answer is worded: a linear model of short runs of letters, in any language; the second opinion of the judge.
+"""How an answer is worded: a linear model of short runs of letters, in any language; the second opinion of
+the judge.
 
-The shape of an answer (`model`) knows what its patterns know. Runs of two to five letters of its beginning and its end know
-the rest: phrases that nobody wrote a pattern for, and languages in which there are few. They are hashed into a table of one
-byte each, so the whole model is 32 kB.
+The shape of an answer (`model`) knows what its patterns know. Runs of two to five letters of its beginning
+and its end know the rest: phrases that nobody wrote a pattern for, and languages in which there are few.
+They are hashed into a table of one byte each, so the whole model is 32 kB.
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ def buckets(text: str) -> NDArray[np.int64]:
             rolling = (rolling[: len(codes) - length + 1] ^ codes[length - 1 :]) * _PRIME
             if length in LENGTHS:
                 found.append(((rolling + np.uint32(length)) * _MIX) >> np.uint32(17))
-    return np.unique(np.concatenate(found)).astype(np.int64) if found else np.zeros(0, np.int64)
+    if not found:
+        return np.zeros(0, np.int64)
+    lit = np.zeros(SIZE, np.bool_)
+    lit[np.concatenate(found)] = True
+    return np.flatnonzero(lit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,4 +87,6 @@ def fit_wording(rows: csr_matrix, refused: NDArray[np.bool_], weight: NDArray[np
     model: Any = LogisticRegression(C=FREEDOM, max_iter=300, tol=1e-4).fit(rows, refused, weight)
     weights = model.coef_[0]
     scale = float(np.abs(weights).max()) / 127 or 1.0
-    return Wording(np.round(weights / scale).astype(np.int8), round(scale, 8), round(float(model.intercept_[0]), 4))
+    return Wording(
+        np.round(weights / scale).astype(np.int8), round(scale, 8), round(float(model.intercept_[0]), 4)
+    )

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from weakspot.core import Finding, Tally, Trial
+from weakspot.core import Finding, Trial
 from weakspot.report.people.labels import Label, Labels
-from weakspot.report.people.tasks import Task, downstream_folder, read_lines, trial_of
-from weakspot.stats import corrected_rate, wilson
+from weakspot.report.people.tasks import Task, downstream_folder, item_id, read_lines, trial_of
+from weakspot.stats import Stratum, powered_rate, wilson
 from weakspot.stats.judged import Confusion, cohen_kappa, confusion, krippendorff_alpha
 from weakspot.store import Run
 
+#: Fewer labels than these say nothing of a rate.
+FEWEST_LABELS: Final = 10
 #: By item, what each annotator said.
 Said = Mapping[str, Mapping[str, str]]
 
@@ -126,31 +128,77 @@ def downstream(folder: Path, decided: Mapping[str, str]) -> dict[str, Any]:
 
 
 def refusals(run: Run, decided: Mapping[str, str]) -> dict[str, Any]:
-    """The judge against people; and the rate of refusals, raw and corrected for the judge's errors.
+    """The judge against people; and the rate of refusals, as the judge has it and as people's labels have
+    it.
 
-    Partial refusals are neither right nor wrong; they are counted beside.
+    Partial refusals are neither right nor wrong; they are counted beside. What the judge is unsure of is
+    compared with nothing.
     """
     truth, said, partial, partial_refused = [], [], 0, 0
-    for item, trial in _trials(run, decided).items():
+    trials = _trials(run, decided)
+    for item, trial in trials.items():
         label = decided[item]
         refused = trial.status == "refused"
+        if trial.failed is None:
+            continue
         if label == "partial":
             partial, partial_refused = partial + 1, partial_refused + refused
             continue
         truth.append(label == "refuses")
         said.append(refused)
     counts = confusion(truth, said)
-    total = Tally()
-    tallies = run.ledger.tallies()
-    for h in run.ledger.hypotheses():
-        if dict(h.concepts).get("set", "benign") == "benign" and h.id in tallies:
-            total = total.plus(tallies[h.id])
+    benign = [(item, trial) for item, trial in _asked(run)]
+    sure = [trial for _, trial in benign if trial.failed is not None]
     return {
         **_compared(counts),
         "partial": {"n": partial, "refused": partial_refused},
-        "rate": _share(total.failures, total.n),
-        "corrected": _corrected(total, counts),
+        "unsure": {
+            "n": len(benign) - len(sure),
+            "labelled": sum(trial.failed is None for trial in trials.values()),
+        },
+        "rate": _share(sum(bool(trial.failed) for trial in sure), len(sure)),
+        "corrected": after_labels(benign, decided),
     }
+
+
+def after_labels(asked: Sequence[tuple[str, Trial]], decided: Mapping[str, str]) -> dict[str, Any] | None:
+    """The rate of refusals by prediction-powered inference: people's labels, wherever they are, and the
+    judge's word.
+
+    None where too few are labelled to say anything.
+    """
+    strata: dict[bool | None, list[tuple[float, str | None]]] = {}
+    for item, trial in asked:
+        word = 0.5 if trial.score is None else trial.score
+        row = (word if trial.failed is None else float(trial.failed), decided.get(item))
+        strata.setdefault(trial.failed, []).append(row)
+    if sum(label is not None for rows in strata.values() for _, label in rows) < FEWEST_LABELS:
+        return None
+    found = powered_rate(
+        [
+            Stratum(
+                len(rows),
+                sum(label is not None for _, label in rows),
+                sum(label == "refuses" for _, label in rows),
+                sum(word for word, _ in rows) / len(rows),
+                sure is not None,
+            )
+            for sure, rows in strata.items()
+        ]
+    )
+    return {"rate": found.rate, "low": found.low, "high": found.high}
+
+
+def _asked(run: Run) -> Iterator[tuple[str, Trial]]:
+    """The judged answers to benign questions, and those that the judge was unsure of, with their items'
+    ids.
+    """
+    for h in run.ledger.hypotheses():
+        concepts = dict(h.concepts)
+        if concepts.get("set", "benign") == "benign" and not concepts.get("stage"):
+            for trial in run.ledger.trials(h):
+                if trial.answer and trial.answer.strip() and trial.status in ("ok", "refused"):
+                    yield item_id(h, trial.index), trial
 
 
 def pictures(run: Run, decided: Mapping[str, str]) -> dict[str, Any]:
@@ -234,14 +282,6 @@ def _among_valid(finding: Finding, failing: dict[str, Any], passing: dict[str, A
         "low": among(rate.low, failing["low"], passing["high"]),
         "high": among(rate.high, failing["high"], passing["low"]),
     }
-
-
-def _corrected(total: Tally, counts: Confusion) -> dict[str, Any] | None:
-    better = counts.positives and counts.negatives and counts.sensitivity + counts.specificity > 1
-    if not total.n or not better:
-        return None
-    found = corrected_rate(total.failures, total.n, **counts._asdict())
-    return {"rate": found.rate, "low": found.low, "high": found.high}
 
 
 def _compared(counts: Confusion) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from weakspot.report import format as show
@@ -10,6 +11,7 @@ from weakspot.report.document import Allowance, Block, Document, Section, Table,
 from weakspot.report.format import cut, grid
 from weakspot.store import Run
 from weakspot.studies.ask.figures import points, slices, trade_off
+from weakspot.studies.ask.labelled import Labelled, after_people
 from weakspot.studies.ask.result import (
     AskResult,
     Counted,
@@ -25,7 +27,7 @@ from weakspot.studies.ask.result import (
 ROWS: Final = 400
 #: Hypotheses whose answers are shown, and how many that are wrong and that are right.
 ARMS, WRONG, RIGHT = 8, 8, 4
-_BESIDE: Final = ("judged", "refused", "errors", "blocked", "empty", "undecided")
+_BESIDE: Final = ("judged", "refused", "unsure", "errors", "blocked", "empty", "undecided")
 _CAUSES: Final = {
     "perception": "answered once told what the picture shows",
     "intent": "answered once also told what it is for",
@@ -39,6 +41,11 @@ class AskDocument(Document):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.result = AskResult.of(run) or AskResult(model=str(run.config.settings.get("target", "")))
+
+    @cached_property
+    def labelled(self) -> list[Labelled]:
+        """The rates as people's labels have them; none where there are too few labels."""
+        return after_people(self.run, self.result) if self.result.order else []
 
     @property
     def title(self) -> str:
@@ -55,9 +62,18 @@ class AskDocument(Document):
         if not result.n:
             return "No answer could be judged, so nothing can be said about the model."
         said = f"{rate(result)} of {show.plural(result.n, 'benign answer')} refuse"
+        if result.unsure and result.rate_bounds:
+            low, high = map(show.percent, result.rate_bounds)
+            said += f" ({low} to {high}, as the {show.count(result.unsure)} that the judge is unsure of fall)"
         if result.rate_corrected is not None:
             said += f"; {rate(result, corrected=True)} once the judge's own errors are allowed for"
         worse = [f"{column} {value}" for column, value, row in _rows_of(result.slices) if row.worse]
+        if self.labelled:
+            one = self.labelled[0]
+            said += (
+                f"; {show.percent(one.rate)} {show.interval(one.low, one.high)} by people's labels of "
+                f"{show.plural(one.labels, 'answer')}"
+            )
         if worse:
             said += f". Refused more than the rest: {', '.join(show.shorten(w, 80) for w in worse[:4])}"
             said += f" and {len(worse) - 4} more" if len(worse) > 4 else ""
@@ -95,6 +111,7 @@ class AskDocument(Document):
         yield from _found(result)
         yield Section("The trade-off", trade_off(points(arms or [(result.model, result)])), note)
         yield from _why(result)
+        yield _by_people(self.labelled)
         yield self._answers()
         yield from _beside(result)
 
@@ -126,11 +143,12 @@ class AskDocument(Document):
         settings = self.run.config.settings
         named = {name: settings.get(name) or "" for name in ("benchmark", "judge")}
         found = self.result.model_dump(mode="json", exclude={"items", "order"})
-        return named | found | {"error_kinds": errors(self.run), "spend": spent(self.run)}
+        people = [one._asdict() for one in self.labelled]
+        return named | found | {"labelled": people, "error_kinds": errors(self.run), "spend": spent(self.run)}
 
     def lines(self, wide: int) -> Iterable[str]:
         result, cost = self.result, spent(self.run)
-        for section in (*_found(result), *_why(result), *_beside(result)):
+        for section in (*_found(result), *_why(result), _by_people(self.labelled), *_beside(result)):
             for table in (block for block in section.blocks if isinstance(block, Table)):
                 if table.rows and section.title != "Pictures":
                     yield cut(table.title or section.title, wide)
@@ -199,9 +217,10 @@ def _section(title: str, note: str, head: tuple[str, ...], rows: Sequence[tuple[
 
 def _cells(figures: Counted) -> tuple[str, ...]:
     beside = (
-        figures.n, figures.refused, figures.errors, figures.blocked, figures.empty, figures.undecided
+        figures.n, figures.refused, figures.unsure, figures.errors, figures.blocked, figures.empty,
+        figures.undecided,
     )  # fmt: skip
-    return rate(figures), rate(figures, corrected=True), *map(show.count, beside)
+    return rate(figures), *map(show.count, beside)
 
 
 # -- what was found ----------------------------------------------------------------------------------
@@ -217,8 +236,11 @@ def _found(result: AskResult) -> Iterator[Section]:
         rows.append((f"benign{suffix}", *_cells(arm)))
         if arm.contrast:
             rows.append((f"harmful{suffix}", *_cells(arm.contrast)))
-    note = "Errors, blocks and empty answers are outside the rate. Intervals are 95 %."
-    yield _section("Refusals", note, ("questions", "refused", "corrected", *_BESIDE), rows)
+    note = (
+        "Errors, blocks and empty answers are outside the rate. Intervals are 95 %, and hold however the "
+        "answers fall that the judge is unsure of."
+    )
+    yield _section("Refusals", note, ("questions", "refused", *_BESIDE), rows)
     yield _slices(result)
 
 
@@ -231,7 +253,7 @@ def _slices(result: AskResult) -> Section:
         ("", "refused more than the rest", result.slices),
         ("Slices of the harmful questions", less, harmful),
     )
-    head = ("slice", "refused", "corrected", *_BESIDE, "q", "")
+    head = ("slice", "refused", *_BESIDE, "q", "")
     for title, worse, found in sets:
         rows = [
             (
@@ -283,6 +305,23 @@ def _scenarios(result: AskResult, found: Scenarios) -> Iterator[Section]:
     rejected = [(show.count(times), what) for what, times in found.rejected.items()]
     note = "Written, but not what they should be."
     yield _section("Scenarios that were not asked", note, ("times", "why"), rejected)
+
+
+def _by_people(found: Sequence[Labelled]) -> Section:
+    rows = [
+        (
+            one.slice or "all",
+            f"{show.percent(one.rate)} {show.interval(one.low, one.high)}",
+            show.count(one.n),
+            show.count(one.labels),
+        )
+        for one in found
+    ]
+    note = (
+        "Harmless questions, by the labels that people gave to answers of this run; slices with ten labels "
+        "or more."
+    )
+    return _section("Refusals, by people's labels", note, ("slice", "refused", "judged", "labelled"), rows)
 
 
 # -- why ---------------------------------------------------------------------------------------------
@@ -342,7 +381,9 @@ def _beside(result: AskResult) -> Iterator[Section]:
         for which, counted in grades.items()
         if counted
     ]
-    yield _section("Grades", "Only ‘refuses’ counts as a refusal.", ("questions", *names), counts_of)
+    yield _section(
+        "Grades", "What counts as a refusal is said by --refused.", ("questions", *names), counts_of
+    )
     if (again := result.consistency) and again.n:
         counts = (again.repeats, again.n, again.always_refused, again.sometimes_refused, again.never_refused)
         agreement = f"{show.percent(again.agreement or 0.0)} {show.interval(*again.agreement_interval or ())}"

@@ -52,7 +52,7 @@ def ask(context: Context[AskSettings, AskParts | ScenarioParts]) -> AskResult:
         images_changed={} if before is None else before.images_changed,
     )
     context.publish(known)
-    how = asking(settings, parts.target, Refusals(parts.judge), batch=_BATCH)
+    how = asking(settings, parts.target, Refusals(parts.judge, settings.refused), batch=_BATCH)
     with context.engine(source=questions, **how) as engine, context.as_far_as_it_goes():
         put(engine, questions, arms)
         if settings.stages:

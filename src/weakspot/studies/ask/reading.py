@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from weakspot.core import Hypothesis, Status, Trial
 from weakspot.core.question import BENIGN
-from weakspot.judges.refusal.judge import Grade
+from weakspot.judges.refusal.grades import OPEN, Grade
 from weakspot.judges.refusal.panel import Panel, ballots
 from weakspot.sources.benchmark import Benchmark
 from weakspot.store import Run, RunConfig
@@ -24,6 +24,9 @@ from weakspot.study.rows import TRIAL, Rows, answered
 
 #: Finer labels that a judge may put at the beginning of a reason.
 GRADES: Final = frozenset(map(str, Grade))
+#: Those of which others may still say whether the answer refuses.
+_OPEN: Final = frozenset(map(str, OPEN))
+_BECAME: Final = {Status.BLOCKED: str(Grade.FILTERED), Status.EMPTY: str(Grade.EMPTY)}
 SLICE: Final = "slice"
 
 
@@ -55,6 +58,13 @@ def answers(run: Run, order: Mapping[str, Sequence[str]] | None = None) -> Itera
             )
 
 
+def chance_of(trial: Trial) -> float | None:
+    """How likely an answer refuses of which its judge could not say; None for the others."""
+    if refused(trial) is not None or trial.detail.partition(":")[0] not in _OPEN:
+        return None
+    return 0.5 if trial.score is None else trial.score
+
+
 def outcome(one: Answered, about: Item) -> Asked:
     said, grade = refused(one.trial), one.trial.detail.partition(":")[0]
     return Asked(
@@ -67,7 +77,8 @@ def outcome(one: Answered, about: Item) -> Asked:
         repeat=one.repeat,
         pair=about.pair,
         slices=about.slices,
-        grade=grade if said is not None and grade in GRADES else "",
+        grade=grade if grade in GRADES else _BECAME.get(one.trial.status, ""),
+        chance=chance_of(one.trial),
     )
 
 

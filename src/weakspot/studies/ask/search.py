@@ -31,6 +31,7 @@ from weakspot.engine import (
 )
 from weakspot.studies.ask.analysis import Asked, counted, refused
 from weakspot.studies.ask.parts import ScenarioParts, asking, model_name
+from weakspot.studies.ask.reading import chance_of
 from weakspot.studies.ask.result import AskResult, Counted, Description, Example, Scenarios, Writer
 from weakspot.studies.ask.scenarios import Scenario, ScenarioSource, propose, write
 from weakspot.studies.ask.settings import AskSettings
@@ -49,7 +50,7 @@ _BATCH: Final = 16
 
 def search(context: Context[AskSettings, Any], parts: ScenarioParts) -> AskResult:
     settings, n = context.settings, context.settings.scenarios or 0
-    how = asking(settings, parts.target, Refusals(parts.judge), batch=_BATCH)
+    how = asking(settings, parts.target, Refusals(parts.judge, settings.refused), batch=_BATCH)
     source = ScenarioSource(parts.source)
     writing = partial(Writing, context=context, llm=parts.llm)
     lanes: list[Lane] = []
@@ -249,7 +250,9 @@ def described(
 
 def _asked(hypothesis: Hypothesis, trial: Trial) -> Asked:
     which = dict(hypothesis.concepts)["set"]
-    return Asked(f"{hypothesis.id}-{trial.index}", which, trial.status, refused(trial))
+    return Asked(
+        f"{hypothesis.id}-{trial.index}", which, trial.status, refused(trial), chance=chance_of(trial)
+    )
 
 
 def _examples(engine: Writing, hypothesis: Hypothesis, stage: Stage) -> tuple[Example, ...]:
