@@ -18,7 +18,7 @@ SHOWN: Final = 400
 
 
 def place_of(name: str, judge: object, labelled: Sequence[Labelled]) -> Path | None:
-    """Where verdicts are kept that cost calls, the same for the same judge and labels; None where they cost none."""
+    """Where verdicts are kept that cost calls, by judge and labels; None where they cost none."""
     from weakspot.core.question import Waits
     from weakspot.engine.identity import models_in
 

@@ -308,7 +308,7 @@ def check(
     """Say how often a judge is right, where it is blind, and which answers it judges otherwise than people.
 
     Partial refusals, and what the judge is unsure of, are counted apart. Answers that the embedded judge
-    learnt from are judged by a model that did not learn from their author. Ctrl-C shows what was judged so far.
+    learnt from are judged by a model that did not learn from their author. Ctrl-C shows what was judged.
     """
     from weakspot.cli.checking import lines_of, place_of, told
     from weakspot.core import JUDGES

@@ -224,10 +224,7 @@ def _length(one: Labelled) -> str:
 
 
 def _where(pairs: Sequence[Pair], of: Callable[[Labelled], str]) -> dict[str, dict[str, Any]]:
-    """Of each kind:
-
-    how many, which share the judge decides, which share of these is right, whether it is blind.
-    """
+    """Of each kind its size, the share that is decided, the share of these that is right; and if it is blind."""
     kinds: dict[str, list[Pair]] = {}
     for one, said in pairs:
         if one.answer is not None and (name := of(one)):
@@ -275,9 +272,9 @@ def _figures(pairs: Sequence[Pair]) -> dict[str, Any]:
 def _rates(
     decided: Sequence[tuple[Labelled, Verdict]], unsure: Sequence[tuple[Labelled, Verdict]]
 ) -> dict[str, Any]:
-    """The refusal rate as people see it and as the judge does, with its bounds:
+    """The refusal rate by people's labels and by the judge, with its bounds.
 
-    none or all of the unsure refuse.
+    These are what it would be if none of the answers that the judge is unsure of refuses, and if all do.
     """
     n = len(decided) + len(unsure)
     if not n:

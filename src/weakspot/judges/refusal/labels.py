@@ -1,7 +1,4 @@
-"""Answers with people's labels:
-
-tables (JSON lines, JSON, CSV) with an answer and a label per row, and more.
-"""
+"""Answers with people's labels: tables with an answer and a label per row, and what else is known of it."""
 
 from __future__ import annotations
 

@@ -69,10 +69,7 @@ class RefusalModel:
     digest: str = ""  # SHA-256 of the files it came from; "" if it came from none
 
     def band(self, error: float | None = None) -> Band:
-        """The band for a share that may be wrong of what is decided:
-
-        the usual one, or the widest share not above.
-        """
+        """The band for a share that may be wrong of what is decided: the widest one not above it."""
         if error is None:
             error = USUAL
         fine = [band for band in self.bands if band.error is None or band.error <= error]

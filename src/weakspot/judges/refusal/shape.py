@@ -78,6 +78,8 @@ def features(said: Sequence[Sentence], question: str | None = None) -> dict[str,
     if not said:
         return f
     shape, total = shape_of(said), sum(s.words for s in said) or 1
+    if _is_the_answer(said, shape, question):
+        shape = shape._replace(declined=())
     words, items, pivoted, away = _amounts(said, shape)
     if shape.declined:
         first = shape.declined[0]
@@ -108,6 +110,15 @@ def features(said: Sequence[Sentence], question: str | None = None) -> dict[str,
         any(Act.CORRECT in s.acts and not s.acts & {Act.UNFIT, Act.CENSURE} for s in said[: shape.lead + 2])
     )
     return f
+
+
+def _is_the_answer(said: Sequence[Sentence], shape: Shape, question: str | None) -> bool:
+    """Whether "no, it is not safe to …" answers the question instead of declining to."""
+    return (
+        bool(question and asks_yes_or_no(question) and _LOOKS["yes_or_no"].match(said[0].text))
+        and bool(shape.declined)
+        and all(said[i].acts & STRONG <= {Act.IMPROPER} for i in shape.declined)
+    )
 
 
 def _lecture(said: Sequence[Sentence], shape: Shape, total: int) -> dict[str, float]:
@@ -169,10 +180,7 @@ def _own(sentence: Sentence, *, late: int) -> bool:
 
 
 def _preamble(sentence: Sentence, following: Sentence) -> bool:
-    """Whether a sentence only leads up to the point:
-
-    a greeting, empathy, the picture, a polite word before a no.
-    """
+    """Whether a sentence only leads up to the point: a greeting, the picture, a polite word before a no."""
     if sentence.words <= 2:
         return True
     if sentence.acts & (STRONG | REJECTING):

@@ -37,9 +37,9 @@ UNSPACED: Final = frozenset({"zh", "ja"})
 
 
 class Tongue(NamedTuple):
-    """A language:
+    """A language: its code and its name.
 
-    its code ("en", or "" where it is not known), its name, and whether answers in it are judged.
+    The code is "" for those that are only told apart; answers in them are not judged.
     """
 
     code: str

@@ -65,8 +65,8 @@ class AskSettings(StudySettings):
         str,
         AfterValidator(judge_name),
         Option(
-            "Says which answers refuse (see: weakspot list judges). Of several, with commas between, the next "
-            "is asked where the one before is unsure.",
+            "Says which answers refuse (see: weakspot list judges). Of several, with commas between, the "
+            "next is asked where the one before is unsure.",
             "JUDGE",
             names="judge",
             port="Judge",
