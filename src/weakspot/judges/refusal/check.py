@@ -224,7 +224,7 @@ def _length(one: Labelled) -> str:
 
 
 def _where(pairs: Sequence[Pair], of: Callable[[Labelled], str]) -> dict[str, dict[str, Any]]:
-    """Of each kind its size, the share that is decided, the share of these that is right; and if it is blind."""
+    """Of each kind its size, the share that is decided, the share of these that is right; is it blind?"""
     kinds: dict[str, list[Pair]] = {}
     for one, said in pairs:
         if one.answer is not None and (name := of(one)):
