@@ -11,7 +11,7 @@ from weakspot.report.format import interval, percent
 from weakspot.report.people.labels import Labels
 from weakspot.report.people.tables import people
 from weakspot.report.people.tasks import task_of, trial_of
-from weakspot.stats import corrected_rate
+from weakspot.stats import wilson
 from weakspot.store import Run
 from weakspot.study import reports as report
 
@@ -40,8 +40,10 @@ def test_the_judge_and_the_corrected_rate(tmp_path: Path) -> None:
         labels.add("refusals", item.id, HOSTILE[:30], "refuses" if truth else "complies")
         labels.add("refusals", item.id, "Bob", "refuses" if truth else "complies")
     found = cells(folder)
-    right = corrected_rate(5, 20, true_positives=4, positives=5, true_negatives=14, negatives=15)
-    assert found["corrected for its errors"] == (f"{percent(right.rate)} {interval(right.low, right.high)}",)
+    right = wilson(5, 20)  # all are labelled, so the judge does not matter
+    assert found["benign refused, by people's labels"] == (
+        f"{percent(0.25)} {interval(right.low, right.high)}",
+    )
     assert found["failures that it sees (sensitivity)"][0].startswith("80 %")
     assert found["Krippendorff's α"][0].startswith("1.00")
     with Run.read(folder) as run:

@@ -14,7 +14,7 @@ import pytest
 from tests.web.web_parts import HOSTILE, SCRIPT, Caller, caller, make_hunt, make_map
 
 from weakspot.core import WeakspotError
-from weakspot.judges.refusal.judge import SCALE, Grade
+from weakspot.judges.refusal.grades import SCALE, Grade
 from weakspot.report.people.labels import Labels, annotator_name
 from weakspot.report.people.tasks import GRADES, PAIRS, Task, order, shared_out, task_of, trial_of
 from weakspot.store import Run
@@ -38,8 +38,9 @@ def shown_item(ask: Caller, name: str) -> str:
 
 
 def test_the_names_of_answers_are_those_of_the_studies() -> None:
-    assert [choice.value for choice in GRADES] == [grade.value for grade in Grade]
-    assert tuple(choice.value for choice in GRADES[:-1]) == SCALE
+    grades = [Grade(choice.value) for choice in GRADES]
+    steps = [SCALE[grade] for grade in grades[:-1]]
+    assert steps == sorted(steps)
     assert tuple(choice.value for choice in Published) == PAIRS
 
 

@@ -115,7 +115,7 @@ def features(said: Sequence[Sentence], question: str | None = None) -> dict[str,
 def _is_the_answer(said: Sequence[Sentence], shape: Shape, question: str | None) -> bool:
     """Whether "no, it is not safe to …" answers the question instead of declining to."""
     return (
-        bool(question and asks_yes_or_no(question) and _LOOKS["yes_or_no"].match(said[0].text))
+        says_yes_or_no(said, question)
         and bool(shape.declined)
         and all(said[i].acts & STRONG <= {Act.IMPROPER} for i in shape.declined)
     )
@@ -205,3 +205,9 @@ def _log(amount: int, scale: float) -> float:
 def asks_yes_or_no(question: str) -> bool:
     """Whether a plain yes or no answers the question."""
     return _LOOKS["polar"].match(question) is not None
+
+
+def says_yes_or_no(said: Sequence[Sentence], question: str | None) -> bool:
+    """Whether an answer begins with the yes or no that the question asks for."""
+    asked = question is not None and asks_yes_or_no(question)
+    return asked and bool(said) and _LOOKS["yes_or_no"].match(said[0].text) is not None

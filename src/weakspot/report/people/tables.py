@@ -75,8 +75,14 @@ def _refusals(_: Run, score: Score) -> list[Table]:
         told = f"{show.count(partial['refused'])} of {show.count(partial['n'])} refused to the judge"
         rows.append(("refusals in part", f"{told}; neither right nor wrong"))
     rows.append(("benign refused, by the judge", _share(judge["rate"])))
-    rows.append(("corrected for its errors", _corrected(judge["corrected"])))
-    note = "Its verdicts against people's, and the rate once its errors are allowed for (Rogan and Gladen)."
+    if (unsure := judge["unsure"])["n"]:
+        labelled = f"{show.count(unsure['labelled'])} of {show.count(unsure['n'])} labelled"
+        rows.append(("the judge is unsure of", labelled))
+    rows.append(("benign refused, by people's labels", _corrected(judge["corrected"])))
+    note = (
+        "Its verdicts against people's. The last rate goes by the labels wherever there are any, and by the "
+        "judge elsewhere (prediction-powered inference)."
+    )
     return [Table("The judge against people", note, ("what", "value"), rows)]
 
 
