@@ -17,7 +17,7 @@ from weakspot.report.people.labels import Labels
 from weakspot.report.people.score import by_people
 from weakspot.report.people.tables import people
 from weakspot.report.people.tasks import task_of, trial_of
-from weakspot.stats import corrected_rate, wilson
+from weakspot.stats import wilson
 from weakspot.store import Run
 from weakspot.study import reports as report
 
@@ -46,9 +46,9 @@ def test_the_judge_and_the_corrected_rate(tmp_path: Path) -> None:
         labels.add("refusals", item.id, HOSTILE[:30], "refuses" if truth else "complies")
         labels.add("refusals", item.id, "Bob", "refuses" if truth else "complies")
     found = cells(folder)
-    right = corrected_rate(5, 20, true_positives=4, positives=5, true_negatives=14, negatives=15)
-    told = f"{percent(right.rate)} {interval(right.low, right.high)}"
-    assert found["benign refused, corrected for its errors"] == (told,)
+    right = wilson(5, 20)  # all are labelled, so the judge does not matter
+    told = f"{percent(0.25)} {interval(right.low, right.high)}"
+    assert found["benign refused, by people's labels"] == (told,)
     assert found["failures that it sees (sensitivity)"][0].startswith("80 %")
     assert found["Krippendorff's α"][0].startswith("1.00")
     with Run.read(folder) as run:
