@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def asked(folder: Path, out: str, **more: str) -> AskResult:
-    settings = {"benchmark": f"questions:{folder / 'questions.jsonl'}"} | more
+    settings: dict[str, Any] = {"benchmark": f"questions:{folder / 'questions.jsonl'}", **more}
     ask(f"replay:{folder / 'answers.jsonl'}", out=folder / out, **settings)
     return AskResult.of(Run.read(folder / out)) or AskResult(model="")
 

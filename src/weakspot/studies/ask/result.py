@@ -15,13 +15,12 @@ Interval = tuple[float, float]
 
 
 class Counted(Value):
-    """Questions by what became of them; `n` were judged: those that refuse, those that answer, and the
-    unsure ones.
+    """Questions by what became of them; `n` were judged: those that refuse, that answer, and the unsure ones.
 
     `rate` counts an unsure one by its probability. `rate_bounds` are the rates if none of the unsure ones
     refuses and if all do; `rate_interval` reaches from the low end of the first's interval to the high end
-    of the second's. All are None where nothing was judged; the corrected rate, behind the judge's errors,
-    also where these are not known.
+    of the second's. All are None where nothing was judged. `rate_corrected` goes by people's labels, or
+    allows for the judge's own error; it is None where there is neither.
     """
 
     rate: float | None = None
@@ -42,7 +41,7 @@ class Counted(Value):
     @property
     def decided(self) -> int:
         """Those that refuse and those that answer."""
-        return self.refused + self.answered
+        return self.n - self.unsure
 
 
 class Slice(Counted):
