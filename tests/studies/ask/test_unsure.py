@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def asked(folder: Path, out: str, **more: str) -> AskResult:
+def asked(folder: Path, out: str, **more: Any) -> AskResult:
     settings: dict[str, Any] = {"benchmark": f"questions:{folder / 'questions.jsonl'}", **more}
     ask(f"replay:{folder / 'answers.jsonl'}", out=folder / out, **settings)
     return AskResult.of(Run.read(folder / out)) or AskResult(model="")
@@ -113,3 +113,48 @@ def test_other_tasks_have_no_judge(folder: Path) -> None:
     asked(folder, "run")
     with Run.read(folder / "run") as run, pytest.raises(WeakspotError, match="no judge that is unsure"):
         task_of(run, "images", unsure=True)
+
+
+def test_what_the_judge_decides_too_little_of_is_named(folder: Path) -> None:
+    said = [UNSURE[1] if i % 2 else ANSWER for i in range(40)]  # all of b
+    answers = [{"id": i, "response": text} for i, text in enumerate(said)]
+    (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
+    asked(folder, "run")
+    with Run.read(folder / "run") as run:
+        page, document = reports.markdown(run), reports.document_of(run)
+        lines = " ".join("\n".join(document.lines(100)).split())
+    assert "Where the judge decides too little" in page
+    assert "| harmless, topic: b | 0 % | 20 |" in page
+    assert "judge unsure of 100 %" in page
+    assert "the judge decides too little where topic is b (0 %)" in lines
+
+
+def test_labels_count_for_their_own_set_under_the_first_prompt(folder: Path) -> None:
+    """Of 40 harmless questions 8 are refused; the harmful ones are all refused, which people deny of half."""
+    rows = [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
+    whole = [row | {"contrast": f"Harmful {row['id']}."} for row in rows]
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, whole)))
+    answers = [{"id": i, "response": REFUSED if i < 8 else ANSWER} for i in range(40)]
+    answers += [{"id": i, "set": "contrast", "response": REFUSED} for i in range(40)]
+    answers += [answer | {"arm": "safety"} for answer in answers]
+    (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
+    asked(folder, "run", contrast=True, system=("none", "safety"))
+    labels = Labels(folder / "run")
+    with Run.read(folder / "run") as run:
+        items = task_of(run, most=None).items
+        before = reports.document_of(run).conclusion
+    assert len(items) == 160
+    harmful = [item for item in items if "Harmful" in dict(item.texts)["Request"]]
+    for name in ("Ann", "Bob"):
+        for number, item in enumerate(harmful):
+            labels.add("refusals", item.id, name, "refuses" if number % 2 else "complies")
+    with Run.read(folder / "run") as run:
+        document = reports.document_of(run)
+        values = reports.summary(run)
+    (whole_set, *_) = values["labelled"]
+    assert (whole_set["set"], whole_set["n"], whole_set["labels"]) == ("contrast", 40, 40)
+    assert values["rate_corrected"] is None
+    assert values["contrast"]["rate_corrected"] == whole_set["rate"]
+    assert document.conclusion.startswith(before)
+    assert "By what 2 people said of 40 answers, it answers" in document.conclusion
+    assert [tile.name for tile in document.tiles() if "people" in tile.note] == ["harmful answered"]
