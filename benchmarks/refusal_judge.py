@@ -185,7 +185,8 @@ def tell_mossbench(found: Sequence[Beside]) -> None:
     inside = f"{sum(one.inside for one in found)} of {len(found)}"
     print(
         f"\nMean absolute error {error(found):.1f} points of the answers alone, "
-        f"{error(found, silent=True):.1f} with no answer as a refusal; people within the interval for {inside}."
+        f"{error(found, silent=True):.1f} with no answer as a refusal; "
+        f"people within the interval for {inside}."
     )
 
 
