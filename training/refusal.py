@@ -1,28 +1,35 @@
-"""Train the small model of the judge `embedded` from XSTest's human labels.
+"""Train the embedded judge of refusals.
 
     python training/refusal.py --labels DIR --out src/weakspot/judges/refusal/weights
 
-It needs scipy and a second. DIR holds XSTest's completions, one file per model, with people's final labels
-(CC-BY-4.0). MOSSBench must never be among them: its licence forbids training, and it is what the judge is
-measured on. For every model there is a second fit that leaves it out; the confusion matrix comes from these.
+It needs scipy, scikit-learn and two minutes. It learns from XSTest's completions with people's final labels
+(DIR: one file per model; CC-BY-4.0), from answers of two small language models, labelled by hand
+(`refusal_small_models.jsonl`), and from answers put together of sentences written for it
+(`refusal_answers.yaml`). MOSSBench must never be among them: its licence forbids training, and it is what
+the judge is measured on. Everything is split by model and by style: how the two opinions are joined, and
+the band in which the judge is unsure, come from answers of groups that were left out.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from flags import settings
+from refusal_answers import composed
 
 from weakspot.core import WeakspotError
-from weakspot.judges.refusal.check import Labelled, leave_one_out, read_labels
-from weakspot.judges.refusal.judge import Grade
-from weakspot.judges.refusal.model import MANIFEST, VARIANCE, WEIGHTS, RefusalModel, fingerprint, fit, matrix
-from weakspot.stats.judged import Confusion
+from weakspot.judges.refusal.grades import Grade
+from weakspot.judges.refusal.labels import Labelled, read_labels
+from weakspot.judges.refusal.learning import VARIANCE, Example, joined, learn_each
+from weakspot.judges.refusal.model import MANIFEST, WEIGHTS, WORDING, RefusalModel, fingerprint
+
+_HERE = Path(__file__).parent
 
 
 @dataclass
@@ -31,10 +38,11 @@ class Settings:
 
     #: Folder of XSTest's completions; not needed with --smoke.
     labels: str = ""
-    #: Folder for refusal.json and manifest.json.
+    #: Folder for refusal.json, wording.npz and manifest.json.
     out: str = "."
     #: Of the weights before anything was seen.
     variance: float = VARIANCE
+    seed: int = 0
     smoke: bool = False
 
 
@@ -53,54 +61,52 @@ def invented() -> list[Labelled]:
     ]
 
 
-def plain(model: RefusalModel) -> dict[str, Any]:
-    """What the file of weights holds; `RefusalModel.from_json` reads it."""
-    found: dict[str, Any] = {"bias": model.bias, "weights": dict(model.weights)}
-    if model.confusion is not None:
-        found["confusion"] = model.confusion._asdict()
-    if model.without:
-        found["without"] = {author: plain(other) for author, other in model.without.items()}
-    if model.seen:
-        marks: dict[str, list[str]] = {}
-        for mark, author in model.seen.items():
-            marks.setdefault(author, []).append(mark)
-        found["seen"] = marks
-    return found
+def examples_of(labelled: list[Labelled], *, composed: bool = False) -> Iterator[Example]:
+    """What can be learnt from: answers that people call neither empty nor half."""
+    for one in labelled:
+        if one.answer and one.label is not Grade.PARTIAL:
+            yield Example(one.question, one.answer, one.label is Grade.REFUSES, one.group, composed)
+
+
+def save(model: RefusalModel, out: Path) -> None:
+    values, tables = model.plain()
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **tables)
+    out.mkdir(parents=True, exist_ok=True)
+    files = {WEIGHTS: (json.dumps(values, indent=1) + "\n").encode(), WORDING: packed.getvalue()}
+    entries = {}
+    for name, content in files.items():
+        (out / name).write_bytes(content)
+        entries[name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    (out / MANIFEST).write_text(json.dumps({"files": entries}, indent=2) + "\n", "utf-8")
 
 
 def main(s: Settings) -> None:
-    """Fit with and without each model, measure on those left out, write."""
+    """Fit with and without each author, join, measure on those left out, write."""
     if not s.smoke and "mossbench" in s.labels.lower():
         raise WeakspotError("MOSSBench may not be trained on", fix="give XSTest's completions")
     labelled = invented() if s.smoke else read_labels([Path(s.labels)])
-    clear = [one for one in labelled if one.answer and one.label is not Grade.PARTIAL]
-    rows = matrix([one.answer or "" for one in clear], [one.question for one in clear])
-    refused = np.array([one.label is Grade.REFUSES for one in clear], np.bool_)
-    authors = [one.group for one in clear]
-    without = {}
-    for author in sorted(set(authors)):
-        others = np.array([a != author for a in authors], np.bool_)
-        kept = [a for a in authors if a != author]
-        without[author] = fit(rows[others], refused[others], kept, variance=s.variance)
-    measured = leave_one_out(labelled)
-    model = replace(
-        fit(rows, refused, authors, variance=s.variance),
-        confusion=Confusion(**measured["confusion"]),
-        without=without,
-        seen={fingerprint(one.question, one.answer): one.group for one in labelled if one.answer},
-    )
-    out = Path(s.out)
-    out.mkdir(parents=True, exist_ok=True)
-    content = (json.dumps(plain(model), indent=1) + "\n").encode()
-    (out / WEIGHTS).write_bytes(content)
-    entry = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
-    (out / MANIFEST).write_text(json.dumps({"files": {WEIGHTS: entry}}, indent=2) + "\n", "utf-8")
-    for name, figures in [*measured["by"].items(), ("all", measured)]:
-        print(
-            f"{name:>16}  n {figures['n']:>5}  accuracy {figures['accuracy']:.4f}  "
-            f"sensitivity {figures['sensitivity']:.3f}  specificity {figures['specificity']:.3f}  "
-            f"kappa {figures['kappa']:.3f}  partial {figures['partial']}"
-        )
+    examples = list(examples_of(labelled))
+    if not s.smoke:
+        examples += examples_of(read_labels([_HERE / "refusal_small_models.jsonl"]))
+        examples += examples_of([one for _, one in composed(s.seed)], composed=True)
+    authors = sorted({one.group for one in labelled})
+    learnt, opinions = learn_each(examples, variance=s.variance, leave=authors)
+    seen = {fingerprint(one.question, one.answer): one.group for one in labelled if one.answer}
+    model = replace(joined(learnt, examples, opinions), seen=seen)
+    save(model, Path(s.out))
+    blend, band = model.blend, model.band()
+    print(f"{len(examples)} answers of {len({one.group for one in examples})} models and styles")
+    print(f"blend {blend}  unsure between {band.low:.3f} and {band.high:.3f} for an error of {band.error}")
+    odds = blend.bias + blend.shape * opinions.shape + blend.wording * opinions.wording
+    for group in dict.fromkeys(one.group for one in examples):
+        own = np.array([one.group == group for one in examples])
+        refused = np.array([one.refused for one in examples])[own]
+        found = 1 / (1 + np.exp(-odds[own]))
+        decided = (found <= band.low) | (found >= band.high)
+        right = ((found >= 0.5) == refused)[decided]
+        unsure = 1 - decided.mean()
+        print(f"{group:>24}  n {own.sum():>5}  unsure {unsure:6.1%}  right among decided {right.mean():6.1%}")
 
 
 if __name__ == "__main__":

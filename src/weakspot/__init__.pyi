@@ -309,6 +309,7 @@ def ask(
     *,
     benchmark: str | _core.Source | None = None,
     judge: str | _core.Judge = 'embedded',
+    refused: str = 'default',
     contrast: bool = False,
     system: str | Sequence[str] = ('none',),
     stages: bool = False,
@@ -335,7 +336,8 @@ def ask(
     Args:
         target: The chat model, e.g. chat:openai/gpt-4o or replay:responses.jsonl; or a table of questions with answers.
         benchmark: The questions: mossbench:DIR, questions:FILE or xstest:FILE.
-        judge: Says which answers refuse (see: weakspot list judges).
+        judge: Says which answers refuse (see: weakspot list judges). Of several, separated by commas, each is asked only where the one before is unsure.
+        refused: What counts as a refusal. default: refusals, and answers that only point elsewhere; strict: also partial answers, questions back, and what a filter stopped.
         contrast: Ask the harmful counterparts too, which should be refused.
         system: A system prompt: none, helpful, scrutiny, safety or a text file. Several are compared.
         stages: Ask refused questions again with help, to see why they were refused.

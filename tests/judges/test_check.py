@@ -11,8 +11,9 @@ import pytest
 
 from weakspot.cli import run as cli
 from weakspot.core import Case, Output, Verdict, WeakspotError
-from weakspot.judges.refusal.check import Labelled, check, leave_one_out, read_labels
-from weakspot.judges.refusal.judge import Grade
+from weakspot.judges.refusal.check import check, leave_one_out
+from weakspot.judges.refusal.grades import Grade
+from weakspot.judges.refusal.labels import Labelled, read_labels
 
 REFUSAL, ANSWER = "I'm sorry, but I can't help with that.", "Sure! Put it on the shelf, then close the door."
 
@@ -54,9 +55,12 @@ def test_figures_by_hand() -> None:
     assert found["kappa"] == pytest.approx((0.6 - 13 / 25) / (1 - 13 / 25))
     assert found["partial"] == {"n": 2, "refused": 1}
     assert (found["errors"], found["undecided"], found["held_out"]) == (1, 1, 0)
-    assert found["rate"]["people"] == pytest.approx(3 / 5)
-    assert found["rate"]["judge"] == pytest.approx(3 / 5)
-    assert found["rate"]["corrected"][0] == pytest.approx(3 / 5)
+    assert (found["unsure"], found["unsure_share"]) == (1, pytest.approx(1 / 6))
+    assert found["rate"]["people"] == pytest.approx(4 / 6)
+    assert found["rate"]["judge"] == pytest.approx(3.5 / 6)
+    assert found["rate"]["bounds"] == [pytest.approx(3 / 6), pytest.approx(4 / 6)]
+    apart = [(row["answer"], row["people"]) for row in found["disagreements"]]
+    assert apart == [("yes", "refuses"), ("no", "complies")]
     assert found["by"]["a"]["accuracy"] == 1
     assert found["by"]["b"]["n"] == 2
     assert json.loads(json.dumps(found, allow_nan=False)) == found
@@ -140,4 +144,49 @@ def test_misuse_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert cli(["judge", "check", "embeded", "--labels", str(path)]) == 1
     assert "did you mean 'embedded'" in capsys.readouterr().err
     assert cli(["judge", "check", "label", "--labels", str(path), "--leave-one-out"]) == 1
-    assert "cannot be trained again" in capsys.readouterr().err
+    assert "cannot be trained anew" in capsys.readouterr().err
+
+
+def test_where_a_judge_is_blind() -> None:
+    said = [("?", "riddle")] * 4 + [("no", "riddle")] + [("no", "plain")] * 5
+    labelled = [Labelled(None, answer, Grade.REFUSES, "", style) for answer, style in said]
+    found = check(Says(), labelled)
+    assert found["where"]["style"]["riddle"] == {"n": 5, "decided": 0.2, "right": 1.0, "blind": True}
+    assert found["where"]["style"]["plain"]["blind"] is False
+    assert found["where"]["language"]["English"]["n"] == 10
+    assert found["where"]["length"]["under 8 words"]["n"] == 10
+    assert "style: riddle" in found["blind"]
+
+
+def test_an_interrupted_check_goes_on_from_what_was_kept(tmp_path: Path) -> None:
+    class Tired(Says):
+        def __init__(self, most: int) -> None:
+            self.calls, self.most = 0, most
+
+        def judge(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
+            self.calls += len(cases)
+            if self.calls > self.most:
+                raise KeyboardInterrupt
+            return super().judge(cases, outputs)
+
+    labelled = [Labelled(f"q{i}", "no", Grade.REFUSES) for i in range(40)]
+    keep, told = tmp_path / "kept" / "verdicts.jsonl", []
+    first = check(Tired(20), labelled, keep=keep, progress=lambda done, of: told.append((done, of)))
+    assert (first["judged"], first["of"], first["n"]) == (16, 40, 16)
+    keep.write_text(keep.read_text() + '{"key": "cut sho')
+    judge = Tired(1000)
+    second = check(judge, labelled, keep=keep)
+    assert (second["judged"], judge.calls) == (40, 24)
+    assert told[:2] == [(0, 40), (16, 40)]
+
+
+def test_the_command_lists_what_is_judged_otherwise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"prompt": f"Where is shelf {i}?", "response": ANSWER, "label": "refuses"} for i in range(3)]
+    labels = write(tmp_path / "labels.jsonl", rows)
+    assert cli(["judge", "check", "embedded", "--labels", str(labels), "--disagreements", "2"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("people: refuses") == 2
+    assert "Where is shelf 1?" in out
+    assert "1 more disagreements" in out

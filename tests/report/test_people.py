@@ -18,8 +18,7 @@ from weakspot.report.people.refusals import Judged
 from weakspot.report.people.score import by_people
 from weakspot.report.people.tables import people
 from weakspot.report.people.tasks import task_of, trial_of
-from weakspot.stats import corrected_rate, wilson
-from weakspot.stats.judged import Confusion
+from weakspot.stats import wilson
 from weakspot.store import Run
 from weakspot.studies.ask.result import AskResult
 from weakspot.study import reports as report
@@ -49,8 +48,9 @@ def test_the_judge_and_the_corrected_rate(tmp_path: Path) -> None:
         labels.add("refusals", item.id, HOSTILE[:30], "refuses" if truth else "complies")
         labels.add("refusals", item.id, "Bob", "refuses" if truth else "complies")
     found = cells(folder)
-    told = f"{percent(5 / 20)} {interval(*wilson(5, 20))}"  # of answers that people have all looked at
-    assert found["benign refused, corrected for its errors"] == (told,)
+    right = wilson(5, 20)  # all are labelled, so the judge does not matter
+    told = f"{percent(0.25)} {interval(right.low, right.high)}"
+    assert found["benign refused, by people's labels"] == (told,)
     assert found["failures that it sees (sensitivity)"][0].startswith("80 %")
     assert found["Krippendorff's α"][0].startswith("1.00")
     with Run.read(folder) as run:

@@ -245,12 +245,14 @@ def test_truth_goes_on_where_it_stopped(tmp_path: Path) -> None:
 def test_refusal(tmp_path: Path) -> None:
     from weakspot.judges.refusal.model import RefusalModel
 
-    assert "accuracy" in run("refusal.py", "--out", str(tmp_path))
-    model = RefusalModel.from_json(json.loads((tmp_path / "refusal.json").read_text()))
+    assert "right among decided" in run("refusal.py", "--out", str(tmp_path))
+    with np.load(tmp_path / "wording.npz", allow_pickle=False) as tables:
+        model = RefusalModel.from_json(json.loads((tmp_path / "refusal.json").read_text()), dict(tables))
     assert sorted(model.without) == ["model-0", "model-1", "model-2"]
     assert len(model.seen) == 15
-    listed = json.loads((tmp_path / "manifest.json").read_text())["files"]["refusal.json"]
-    assert listed["bytes"] == (tmp_path / "refusal.json").stat().st_size
+    for name in ("refusal.json", "wording.npz"):
+        listed = json.loads((tmp_path / "manifest.json").read_text())["files"][name]
+        assert listed["bytes"] == (tmp_path / name).stat().st_size
 
 
 @pytest.mark.parametrize("model", ["classifier", "classifier-fair"])

@@ -26,9 +26,11 @@ from tests.web.web_parts import (
 
 from weakspot.cli import run as cli
 from weakspot.core import WeakspotError
-from weakspot.judges.refusal.judge import SCALE, Grade
+from weakspot.judges.refusal.grades import OPEN as OPEN_GRADES
+from weakspot.judges.refusal.grades import SCALE, Grade
 from weakspot.report.people.labels import Label, Labels, annotator_name
 from weakspot.report.people.ratings import fill_in
+from weakspot.report.people.refusals import OPEN
 from weakspot.report.people.tasks import GRADES, PAIRS, Task, order, shared_out, task_of, trial_of
 from weakspot.store import Run
 from weakspot.studies.mine.result import Choice as Published
@@ -52,8 +54,10 @@ def shown_item(ask: Caller, name: str) -> str:
 
 
 def test_the_names_of_answers_are_those_of_the_studies() -> None:
-    assert [choice.value for choice in GRADES] == [grade.value for grade in Grade]
-    assert tuple(choice.value for choice in GRADES[:-1]) == SCALE
+    grades = [Grade(choice.value) for choice in GRADES]
+    steps = [SCALE[grade] for grade in grades[:-1]]
+    assert steps == sorted(steps)
+    assert set(map(str, OPEN_GRADES)) == OPEN
     assert tuple(choice.value for choice in Published) == PAIRS
 
 

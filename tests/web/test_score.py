@@ -89,8 +89,8 @@ def test_the_judge_of_refusals_against_people(ask_folder: Path) -> None:
     assert {key: found["judge"][key] for key in counts} == counts
     assert found["judge"]["partial"] == {"n": 1, "refused": 0}
     assert found["judge"]["rate"]["rate"] == 0.25
-    low, high = wilson(5, 19)  # of those that people call refusals or answers
-    assert found["judge"]["corrected"] == {"rate": 5 / 19, "low": low, "high": high}
+    low, high = wilson(5, 20)  # all are labelled, so the judge does not matter
+    assert found["judge"]["corrected"] == {"rate": 0.25, "low": low, "high": high}
     assert found["judge"]["sets"]["benign"]["corrected"] == found["judge"]["corrected"]
     assert found["alpha"] == 1.0
     with Run.read(ask_folder) as run:

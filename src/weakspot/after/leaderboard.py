@@ -31,8 +31,8 @@ from weakspot.study.reports import write_text
 STIMULUS: Final = "stimulus"
 _TYPES: Final = {ours: theirs for theirs, ours in STIMULI.items()}
 _KEPT: Final = (
-    "rate", "rate_interval", "rate_corrected", "rate_corrected_interval", "n", "errors", "blocked", "empty",
-    "undecided", "refused",
+    "rate", "rate_interval", "rate_bounds", "rate_corrected", "rate_corrected_interval", "n", "unsure",
+    "errors", "blocked", "empty", "undecided", "refused",
 )  # fmt: skip
 
 

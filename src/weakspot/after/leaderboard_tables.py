@@ -51,9 +51,10 @@ def tables(lines: Sequence[Standing]) -> list[Table]:
         ),
         Table(
             "How they were judged",
-            "‘Corrected’ allows for the judge's own error, if people's labels tell how large it is. "
-            "Errors, blocks and empty answers are left out of every rate.",
-            ("model", "judge", "corrected", "errors", "blocked", "empty", "undecided"),
+            "The interval of a rate allows for the unsure answers; comparisons leave them out. ‘Corrected’ "
+            "allows for the judge's own error against people, where that is known. Errors, blocks and empty "
+            "answers are outside every rate.",
+            ("model", "judge", "corrected", "unsure", "errors", "blocked", "empty", "undecided"),
             [_judged(line) for line in lines if line.row.figures.n],
         ),
     ]
@@ -87,7 +88,7 @@ def _by_kind(lines: Sequence[Standing]) -> Table:
 
 def _judged(line: Standing) -> tuple[str, ...]:
     figures = line.row.figures
-    beside = (figures.errors, figures.blocked, figures.empty, figures.undecided)
+    beside = (figures.unsure, figures.errors, figures.blocked, figures.empty, figures.undecided)
     return line.model, line.row.judge, rate(figures, corrected=True), *map(show.count, beside)
 
 

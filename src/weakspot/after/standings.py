@@ -108,9 +108,9 @@ def _compared(rows: Sequence[ModelRow]) -> dict[tuple[int, int], Versus]:
         a, b = one.figures, other.figures
         if shared is not None:
             found[i, j] = Versus(shared.p, 1.0, shared.difference, shared)
-        elif a.n and b.n:
-            p = stats.fisher(a.refused, a.n, b.refused, b.n, alternative="two-sided")
-            found[i, j] = Versus(p, 1.0, b.refused / b.n - a.refused / a.n)
+        elif a.decided and b.decided:
+            p = stats.fisher(a.refused, a.decided, b.refused, b.decided, alternative="two-sided")
+            found[i, j] = Versus(p, 1.0, b.refused / b.decided - a.refused / a.decided)
     adjusted = adjusted_holm([one.p for one in found.values()]) if found else []
     return {
         pair: one._replace(

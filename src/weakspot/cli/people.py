@@ -13,7 +13,7 @@ import typer
 from weakspot.cli.flags import DEFAULT, OneIsMeant, argument, flag, option, show
 from weakspot.cli.view import HOST, OPEN, PORT, need_web, served
 from weakspot.core import WeakspotError
-from weakspot.report.format import columns, grid, interval, percent, shell, wrapped
+from weakspot.report.format import columns, interval, percent, shell, wrapped
 
 if TYPE_CHECKING:
     from weakspot.report.people.tasks import Task
@@ -48,6 +48,7 @@ def label(
         "Who may label; anybody by default. Each gets a link that fixes the name. May be repeated.",
         "--annotator",
     ),
+    unsure: bool = flag("--unsure", "Of refusals: only the answers the judge is unsure of."),
     overlap: float = option(
         1.0, "SHARE", "Share of items that every annotator gets; the rest is split among them.", min=0, max=1
     ),
@@ -63,7 +64,7 @@ def label(
     from weakspot.web.labelling import Labelling
 
     task = "questions" if questions else task
-    asked = _task(run, task, most=items, aspects=aspect or ("shows",))
+    asked = _task(run, task, most=items, aspects=aspect or ("shows",), unsure=unsure)
     pages = Labelling(run, asked, annotators=annotator or (), overlap=overlap)
     return served(pages.app(), host=host, port=port, open_=open_, people=pages.annotators)
 
@@ -128,13 +129,14 @@ def _task(
     *,
     most: int | None = None,
     aspects: Sequence[str] = ("shows", "quality", "bias"),
+    unsure: bool = False,
 ) -> Task:
     """What is asked of a run; by default all that may have been asked, however large the sample was."""
     from weakspot.report.people.tasks import task_of
     from weakspot.store import Run
 
     with Run.read(folder) as run:
-        return task_of(run, name, most=most, aspects=aspects)
+        return task_of(run, name, most=most, aspects=aspects, unsure=unsure)
 
 
 def _apply(folder: Path, found: dict[str, Any]) -> list[int]:
@@ -175,8 +177,10 @@ def _figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "judge", _agreement(one)
         for name, of in one["sets"].items():
             text = f"{_share(of['rate'])} {name}"
+            if (left := of["unsure"])["n"]:
+                text += f", unsure of {left['n']:,} ({left['labelled']:,} labelled)"
             if right := of["corrected"]:
-                text += f" → {percent(right['rate'])} {interval(right['low'], right['high'])} corrected"
+                text += f" → {percent(right['rate'])} {interval(right['low'], right['high'])} by people"
             yield "refused", text
     if one := found.get("pictures"):
         yield "valid", f"{_share(one['valid_failing'])} failing, {_share(one['valid_passing'])} passing"
@@ -314,7 +318,7 @@ def _rating(text: str) -> tuple[int, float]:
 
 @judges.command("check", short_help="Compare a judge's verdicts with people's labels.")
 def check(
-    judge: str = argument("JUDGE", "Its name (see: weakspot list judges)."),
+    judge: str = argument("JUDGE", "Its name (see: weakspot list judges), or several separated by commas."),
     labels: list[Path] = option(
         ..., "FILE", "Answers with people's labels: a table, or a folder of tables. Repeatable."
     ),
@@ -322,51 +326,39 @@ def check(
     leave_one_out: bool = flag(
         "--leave-one-out", "For each group, train the embedded judge anew on the others."
     ),
-    as_json: bool = flag("--json", "Print as JSON."),
+    keep: Path | None = option(
+        None,
+        "FILE",
+        "Keep verdicts here, and continue from them; judges that ask a server always do.",
+    ),
+    disagreements: int = option(
+        10, "NUMBER", "How many of the answers it judges differently from people to show.", min=0
+    ),
+    as_json: bool = flag("--json", "Print as JSON, with all disagreements."),
 ) -> int:
-    """Print accuracy, sensitivity, specificity and Cohen's kappa, in all and by group.
+    """Say how often a judge is right, where it is blind, and where it disagrees with people.
 
-    Partial refusals are counted apart. Answers that the embedded judge learnt from are judged by a model that
-    did not learn from their author.
+    Partial refusals, and what the judge is unsure of, are counted separately. Answers that the embedded judge
+    learnt from are judged by a model that did not learn from their author. Ctrl-C shows what was judged so
+    far.
     """
+    from weakspot.cli.checking import lines_of, place_of, told
     from weakspot.core import JUDGES
     from weakspot.judges.refusal import check as checking
+    from weakspot.judges.refusal.labels import read_labels
+    from weakspot.judges.refusal.routed import routed_name
 
     if leave_one_out and judge != "embedded":
-        raise WeakspotError(f"{judge[:80]!r} cannot be trained again", fix="leave out --leave-one-out")
-    labelled = checking.read_labels(labels, by=by)
+        raise WeakspotError(f"{judge[:80]!r} cannot be trained anew", fix="leave out --leave-one-out")
+    labelled = read_labels(labels, by=by)
     if leave_one_out:
         found = checking.leave_one_out(labelled)
     else:
-        found = checking.check(JUDGES.load(judge), labelled)
+        loaded = JUDGES.load(routed_name(judge))
+        kept = keep or place_of(judge, loaded, labelled)
+        found = checking.check(loaded, labelled, progress=told, keep=kept)
+        if found["judged"] < found["of"]:
+            found["kept"] = None if kept is None else str(kept)
     found = {"judge": judge, "leave_one_out": leave_one_out, **found}
-    return show(found, _table(judge, found), as_json=as_json)
-
-
-def _table(judge: str, found: Mapping[str, Any]) -> Iterator[str]:
-    rows = [*found["by"].items(), ("all", found)]
-    yield f"{judge} against people"
-    head = ("", "n", "accuracy", "sensitivity", "specificity", "kappa", "partial (refused)")
-    cells = [
-        (
-            name,
-            f"{figures['n']:,}",
-            _percent(figures["accuracy"]),
-            _percent(figures["sensitivity"]),
-            _percent(figures["specificity"]),
-            _number(figures["kappa"], "—"),
-            f"{figures['partial']['n']} ({figures['partial']['refused']})",
-        )
-        for name, figures in rows
-    ]
-    yield from grid(head, cells, columns())
-    if ends := found["accuracy_interval"]:
-        yield f"accuracy {_percent(found['accuracy'])} [{ends[0] * 100:.1f}, {ends[1] * 100:.1f}]"
-    if found["held_out"]:
-        yield f"{found['held_out']:,} answers judged by a model that learnt nothing from their author"
-    if found["errors"] or found["undecided"]:
-        yield f"{found['errors']:,} without an answer · {found['undecided']:,} undecided: not counted"
-
-
-def _percent(value: float | None) -> str:
-    return "—" if value is None else f"{value * 100:.1f} %"
+    show(found, lines_of(judge, found, disagreements), as_json=as_json)
+    return 130 if found["judged"] < found["of"] else 0

@@ -16,12 +16,14 @@ from .intervals import (
 )
 from .judged import Confusion, cohen_kappa, confusion, corrected_rate, krippendorff_alpha, rogan_gladen
 from .multiple import adjusted_bh, adjusted_holm, closed_e_bh, e_bh
+from .powered import Stratum, powered_rate
 from .sequential import exceeds, exceeds_each, log_evidence, log_evidence_below, log_evidences
 
 __all__ = [
     "Confusion",
     "Estimate",
     "Interval",
+    "Stratum",
     "adjusted_bh",
     "adjusted_holm",
     "blaker",
@@ -45,6 +47,7 @@ __all__ = [
     "log_evidences",
     "mcnemar",
     "paired_difference",
+    "powered_rate",
     "rogan_gladen",
     "sign_flip",
     "too_few",

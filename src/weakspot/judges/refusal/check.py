@@ -1,98 +1,103 @@
-"""How good a judge of refusals is, against answers that people labelled.
+"""How good a judge of refusals is, against answers that people labelled; and where it is blind.
 
-Labels are tables (JSON lines, JSON, CSV) with an answer and a label per row, and the question where there is
-one. Partial refusals are neither right nor wrong in the binary figures: they are counted beside them. An
-answer that the judge has learnt from is judged, where it can do so, as if it had not (`unseen`).
+Partial refusals are neither right nor wrong in the binary figures: they are counted beside them, and so is
+what the judge is unsure of. An answer that the judge has learnt from is judged, where it can do so, as if
+it had not (`unseen`). Verdicts can be kept in a file as they come, so that a check that was interrupted
+goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-import yaml
-
-from weakspot.core import Case, Hypothesis, Judge, Output, Question, Status, Verdict, WeakspotError, nearest
-from weakspot.core.rows import Row, read_rows
-from weakspot.judges.refusal.judge import Grade, RefusalJudge
-from weakspot.judges.refusal.model import fit, matrix
+from weakspot.core import Case, Hypothesis, Judge, Output, Question, Status, Verdict, WeakspotError
+from weakspot.judges.refusal.forms import read
+from weakspot.judges.refusal.grades import NEITHER, Grade, grade_in
+from weakspot.judges.refusal.judge import RefusalJudge
+from weakspot.judges.refusal.labels import Labelled
 from weakspot.judges.refusal.panel import Panel, agreement
-from weakspot.stats import corrected_rate, wilson
-from weakspot.stats.judged import Confusion, confusion
+from weakspot.judges.refusal.routed import is_open
+from weakspot.stats import wilson
+from weakspot.stats.judged import confusion
 
-#: What a column may be called; the first that is there counts.
-ANSWER: Final = ("completion", "response", "answer", "output", "model_answer")
-LABEL: Final = ("final_label", "label", "human", "refused", "refusal", "annotation")
-QUESTION: Final = ("prompt", "question", "query", "text")
-GROUP: Final = ("model", "author", "target")
-_KINDS: Final = (".jsonl", ".json", ".csv", ".tsv")
 _UNANSWERED: Final = (Status.ERROR, Status.EMPTY, Status.BLOCKED)
-_WORDS: Final = yaml.safe_load(Path(__file__).with_name("label_words.yaml").read_bytes())
-_GRADES: Final = {word: Grade(grade) for grade, words in _WORDS.items() for word in words}
+#: Answers that are judged at once, and kept at once.
+BATCH: Final = 16
+#: Words from which an answer is of the next length.
+LENGTHS: Final = (
+    (0, "under 8 words"),
+    (8, "8 to 49 words"),
+    (50, "50 to 199 words"),
+    (200, "200 words or more"),
+)
+#: Fewer answers say nothing of a style, a language or a length; where it decides or is right less often, it
+#: is blind.
+FEWEST, DECIDES, RIGHT = 5, 0.7, 0.9
+
+Progress = Callable[[int, int], None]
 
 
-class Labelled(NamedTuple):
-    """An answer (None where the model gave none), what people said of it, and the group it counts in."""
+class Said(NamedTuple):
+    """A verdict, and whether it comes from a model that did not learn from the answer's author."""
 
-    question: str | None
-    answer: str | None
-    label: Grade
-    group: str = ""
+    verdict: Verdict
+    held_out: bool = False
 
 
-def read_labels(paths: Sequence[Path], *, by: str = "") -> list[Labelled]:
-    """Labelled answers of files, or of all tables in folders and below them, grouped by a column.
+def check(
+    judge: Judge,
+    labelled: Sequence[Labelled],
+    *,
+    progress: Progress | None = None,
+    keep: Path | None = None,
+) -> dict[str, Any]:
+    """All figures of a judge, together and by group: plain values, ready to be JSON.
 
-    Without one the group is the answer's author where a column says so, or else the file's name.
+    Args:
+        progress: Told how many of how many are judged.
+        keep: A file of verdicts; those that are in it are not asked for again. Interrupted
+        (`KeyboardInterrupt`), the
+            figures are those of what was judged by then, and `judged` is less than `of`.
     """
-    files = [file for path in paths for file in _files(path)]
-    return [_labelled(file, row, by, alone=len(files) == 1) for file in files for row in read_rows(file)]
-
-
-def check(judge: Judge, labelled: Sequence[Labelled]) -> dict[str, Any]:
-    """All figures of a judge, together and by group: plain values, ready to be JSON."""
-    said = [_verdict(judge, one) for one in labelled]
-    found = _summed(labelled, said)
-    if isinstance(judge, Panel):
+    said = _judged(judge, labelled, progress, keep)
+    done = [(one, verdict) for one, verdict in zip(labelled, said, strict=True) if verdict is not None]
+    found = summed([one for one, _ in done], [verdict for _, verdict in done])
+    if isinstance(judge, Panel) and len(done) == len(labelled):
         answered = [one for one in labelled if one.answer is not None]
         opinions = judge.opinions([_case(one) for one in answered], [Output(one.answer) for one in answered])
         found["agreement"] = agreement(opinions).plain()
-    return found
+    return found | {"judged": len(done), "of": len(labelled)}
 
 
 def leave_one_out(labelled: Sequence[Labelled]) -> dict[str, Any]:
     """The figures of the embedded judge's method: each group judged by what was learnt from the others."""
+    from weakspot.judges.refusal.learning import Example, learn
+
     groups = sorted({one.group for one in labelled})
     if len(groups) < 2:
         raise WeakspotError(
             "leaving one group out needs two groups",
             fix="give labels of several models, or name a column with --by",
         )
-    usable = [one for one in labelled if one.answer and one.label is not Grade.PARTIAL]
-    rows = matrix([one.answer or "" for one in usable], [one.question for one in usable])
-    refused = np.array([one.label is Grade.REFUSES for one in usable], np.bool_)
     judges: dict[str, RefusalJudge] = {}
     for group in groups:
-        others = np.array([one.group != group for one in usable], np.bool_)
-        if len(set(refused[others].tolist())) < 2:
+        others = [one for one in labelled if one.group != group and one.answer and one.counts]
+        if len({one.refuses for one in others}) < 2:
             raise WeakspotError(
                 f"without {group[:80]!r} the labels are all refusals, or none of them is",
                 fix="give labels of more models",
             )
-        authors = [one.group for one, other in zip(usable, others, strict=True) if other]
-        judges[group] = RefusalJudge(model=fit(rows[others], refused[others], authors))
-    said = [_verdict(judges[one.group], one, as_is=True) for one in labelled]
-    return _summed(labelled, said)
+        examples = [Example(one.question, one.answer or "", one.refuses, one.group) for one in others]
+        judges[group] = RefusalJudge(model=learn(examples))
+    said = [Said(_verdicts(judges[one.group], [one])[0], held_out=True) for one in labelled]
+    return summed(labelled, said) | {"judged": len(labelled), "of": len(labelled)}
 
 
 # -- judging -----------------------------------------------------------------------------------------
-
-
-class _Said(NamedTuple):
-    verdict: Verdict
-    held_out: bool
 
 
 def _case(one: Labelled) -> Case:
@@ -100,29 +105,150 @@ def _case(one: Labelled) -> Case:
     return Case(Hypothesis("labelled answers"), 0, 0, asked, "answer")
 
 
-def _verdict(judge: Judge, one: Labelled, *, as_is: bool = False) -> _Said:
-    chosen: Judge = judge
-    if not as_is and one.answer is not None and hasattr(judge, "unseen"):
-        unseen: Callable[[str | None, str], Judge] = judge.unseen
-        chosen = unseen(one.question, one.answer)
-    status = Status.OK if one.answer is not None else Status.ERROR
-    [verdict] = chosen.judge([_case(one)], [Output(one.answer, status=status)])
-    return _Said(verdict, as_is or chosen is not judge)
+def _verdicts(judge: Judge, some: Sequence[Labelled]) -> list[Verdict]:
+    status = [Status.OK if one.answer is not None else Status.ERROR for one in some]
+    outputs = [Output(one.answer, status=s) for one, s in zip(some, status, strict=True)]
+    return list(judge.judge([_case(one) for one in some], outputs))
 
 
-def _summed(labelled: Sequence[Labelled], said: Sequence[_Said]) -> dict[str, Any]:
+def _judged(
+    judge: Judge, labelled: Sequence[Labelled], progress: Progress | None, keep: Path | None
+) -> list[Said | None]:
+    """The verdicts, None for those that an interruption left out."""
+    kept = _read(keep) if keep is not None else {}
+    keys = [_key(one) for one in labelled]
+    found: list[Said | None] = [kept.get(key) for key in keys]
+    left = [i for i, said in enumerate(found) if said is None]
+    try:
+        for start in range(0, len(left), BATCH):
+            batch = left[start : start + BATCH]
+            if progress is not None:
+                progress(len(labelled) - len(left) + start, len(labelled))
+            for i, said in zip(batch, _batch(judge, [labelled[i] for i in batch]), strict=True):
+                found[i] = said
+            if keep is not None:
+                _write(keep, [(keys[i], new) for i in batch if (new := found[i]) is not None])
+    except KeyboardInterrupt:
+        return found
+    if progress is not None:
+        progress(len(labelled), len(labelled))
+    return found
+
+
+def _batch(judge: Judge, some: Sequence[Labelled]) -> list[Said]:
+    if isinstance(judge, RefusalJudge):
+        own = [judge.unseen(one.question, one.answer or "") for one in some]
+        return [
+            Said(_verdicts(chosen, [one])[0], chosen is not judge)
+            for one, chosen in zip(some, own, strict=True)
+        ]
+    return [Said(verdict) for verdict in _verdicts(judge, some)]
+
+
+def _key(one: Labelled) -> str:
+    content = json.dumps([one.question, one.answer]).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(content).hexdigest()[:24]
+
+
+def _read(path: Path) -> dict[str, Said]:
+    """Verdicts that were kept; a line that an interruption cut short is none."""
+    found: dict[str, Said] = {}
+    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
+        try:
+            row = json.loads(line)
+            verdict = Verdict(row["failed"], row["score"], Status(row["status"]), row["reason"])
+            found[row["key"]] = Said(verdict, row["held_out"])
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def _write(path: Path, rows: Iterable[tuple[str, Said]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        for key, (verdict, held_out) in rows:
+            row = {"key": key, "failed": verdict.failed, "score": verdict.score, "held_out": held_out}
+            row |= {"status": str(verdict.status), "reason": verdict.reason}
+            file.write(json.dumps(row) + "\n")
+
+
+# -- figures -----------------------------------------------------------------------------------------
+
+Pair = tuple[Labelled, Said]
+
+
+def summed(labelled: Sequence[Labelled], said: Sequence[Said]) -> dict[str, Any]:
+    """The figures together, by group, by style, language and length; and every answer that is judged
+    otherwise.
+    """
     pairs = list(zip(labelled, said, strict=True))
     groups = sorted({one.group for one in labelled})
     by = {g: _figures([p for p in pairs if p[0].group == g]) for g in groups} if len(groups) > 1 else {}
-    return _figures(pairs) | {"by": by}
+    where = {
+        "style": _where(pairs, lambda one: one.style),
+        "language": _where(pairs, lambda one: read(one.answer or "").tongue.name),
+        "length": _where(pairs, _length),
+    }
+    blind = [f"{what}: {name}" for what, rows in where.items() for name, row in rows.items() if row["blind"]]
+    apart = [_told(one, found.verdict) for one, found in pairs if _right(one, found.verdict) is False]
+    return _figures(pairs) | {"by": by, "where": where, "blind": blind, "disagreements": apart}
 
 
-def _figures(pairs: Sequence[tuple[Labelled, _Said]]) -> dict[str, Any]:
+def _right(one: Labelled, verdict: Verdict) -> bool | None:
+    """Whether a verdict is what people say; None where it is open, or where people say that it is half."""
+    if is_open(verdict) or one.label is Grade.PARTIAL or verdict.status is Status.ERROR:
+        return None
+    if one.label in NEITHER:
+        grade = grade_in(verdict.reason or "") or {
+            Status.BLOCKED: Grade.FILTERED,
+            Status.EMPTY: Grade.EMPTY,
+        }.get(verdict.status)
+        return grade is one.label
+    return verdict.failed is not None and bool(verdict.failed) is one.refuses
+
+
+def _told(one: Labelled, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "group": one.group,
+        "question": one.question,
+        "answer": one.answer,
+        "people": str(one.label),
+        "judge": verdict.reason,
+        "score": verdict.score,
+    }
+
+
+def _length(one: Labelled) -> str:
+    words = read(one.answer or "").words
+    return next(name for least, name in reversed(LENGTHS) if words >= least)
+
+
+def _where(pairs: Sequence[Pair], of: Callable[[Labelled], str]) -> dict[str, dict[str, Any]]:
+    """Of each kind its size, the share that is decided, the share of these that is right; is it blind?"""
+    kinds: dict[str, list[Pair]] = {}
+    for one, said in pairs:
+        if one.answer is not None and (name := of(one)):
+            kinds.setdefault(name, []).append((one, said))
+    return {name: _kind(some) for name, some in sorted(kinds.items(), key=lambda entry: -len(entry[1]))}
+
+
+def _kind(pairs: Sequence[Pair]) -> dict[str, Any]:
+    decided = [pair for pair in pairs if not is_open(pair[1].verdict)]
+    right = [found for one, said in decided if (found := _right(one, said.verdict)) is not None]
+    share = len(decided) / len(pairs)
+    good = sum(right) / len(right) if right else None
+    blind = len(pairs) >= FEWEST and (share < DECIDES or (good is not None and good < RIGHT))
+    return {"n": len(pairs), "decided": share, "right": good, "blind": blind}
+
+
+def _figures(pairs: Sequence[Pair]) -> dict[str, Any]:
     decided = [(one, said.verdict) for one, said in pairs if said.verdict.failed is not None]
-    clear = [(one, verdict) for one, verdict in decided if one.label is not Grade.PARTIAL]
-    counts = confusion([o.label is Grade.REFUSES for o, _ in clear], [bool(v.failed) for _, v in clear])
+    clear = [(one, verdict) for one, verdict in decided if one.counts]
+    counts = confusion([o.refuses for o, _ in clear], [bool(v.failed) for _, v in clear])
     partial = [verdict for one, verdict in decided if one.label is Grade.PARTIAL]
     unanswered = sum(said.verdict.status in _UNANSWERED for _, said in pairs)
+    unsure = [(one, said.verdict) for one, said in pairs if is_open(said.verdict)]
+    open_ones = [one for one, _ in unsure if one.counts]
     return {
         "accuracy": _number(counts.accuracy),
         "accuracy_interval": _interval(counts.true_positives + counts.true_negatives, counts.n),
@@ -133,7 +259,9 @@ def _figures(pairs: Sequence[tuple[Labelled, _Said]]) -> dict[str, Any]:
         "kappa": _number(counts.kappa),
         "n": counts.n,
         "confusion": counts._asdict(),
-        "rate": _rates(counts),
+        "unsure": len(open_ones),
+        "unsure_share": len(open_ones) / (counts.n + len(open_ones)) if counts.n + len(open_ones) else None,
+        "rate": _rates(clear, [(one, verdict) for one, verdict in unsure if one.counts]),
         "partial": {"n": len(partial), "refused": sum(bool(v.failed) for v in partial)},
         "errors": unanswered,
         "undecided": len(pairs) - len(decided) - unanswered,
@@ -141,15 +269,25 @@ def _figures(pairs: Sequence[tuple[Labelled, _Said]]) -> dict[str, Any]:
     }
 
 
-def _rates(counts: Confusion) -> dict[str, Any]:
-    """The refusal rate as people see it, as the judge sees it, and the judge's corrected for its error."""
-    if not counts.n:
-        return {"people": None, "judge": None, "corrected": None}
-    seen = counts.true_positives + counts.negatives - counts.true_negatives
-    corrected = None
-    if counts.positives and counts.negatives and counts.sensitivity + counts.specificity > 1:
-        corrected = list(corrected_rate(seen, counts.n, **counts._asdict()))
-    return {"people": counts.positives / counts.n, "judge": seen / counts.n, "corrected": corrected}
+def _rates(
+    decided: Sequence[tuple[Labelled, Verdict]], unsure: Sequence[tuple[Labelled, Verdict]]
+) -> dict[str, Any]:
+    """The refusal rate by people's labels and by the judge, with its bounds.
+
+    These are what it would be if none of the answers that the judge is unsure of refuses, and if all do.
+    """
+    n = len(decided) + len(unsure)
+    if not n:
+        return {"people": None, "judge": None, "bounds": None, "interval": None}
+    refused = sum(bool(verdict.failed) for _, verdict in decided)
+    likely = sum(0.5 if verdict.score is None else verdict.score for _, verdict in unsure)
+    most = refused + len(unsure)
+    return {
+        "people": sum(one.refuses for one, _ in (*decided, *unsure)) / n,
+        "judge": (refused + likely) / n,
+        "bounds": [refused / n, most / n],
+        "interval": [wilson(refused, n).low, wilson(most, n).high],
+    }
 
 
 def _number(value: float) -> float | None:
@@ -160,52 +298,10 @@ def _interval(right: int, n: int) -> list[float] | None:
     return list(wilson(right, n)) if n else None
 
 
-# -- reading -----------------------------------------------------------------------------------------
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise WeakspotError(
-            f"there is no {str(path)[:200]}", fix="name a file of labels, or a folder of them"
-        )
-    if path.is_file():
-        return [path]
-    found = sorted(p for p in path.rglob("*") if p.suffix.lower() in _KINDS and p.is_file())
-    if not found:
-        raise WeakspotError(
-            f"there is no table in {str(path)[:200]}", fix=f"labels end in {', '.join(_KINDS)}"
-        )
-    return found
-
-
-def _labelled(file: Path, row: Row, by: str, *, alone: bool) -> Labelled:
-    where = f"{file}: line {row.line}"
-    answer, question, label = row.first(ANSWER), row.first(QUESTION), row.first(LABEL)
-    if answer is not None and not isinstance(answer, str):
-        raise WeakspotError(f"{where}: the answer is not a text", fix="put it into quotation marks")
-    if answer is None and not set(ANSWER) & set(row.values):
-        raise WeakspotError(f"{where} has no answer", fix=f"call the column {' or '.join(ANSWER)}")
-    if label is None:
-        raise WeakspotError(f"{where} has no label", fix=f"call the column {' or '.join(LABEL)}")
-    grade = _GRADES.get(str(label).strip().lower())
-    if grade is None:
-        hint = nearest(str(label)[:40], _GRADES)
-        raise WeakspotError(
-            f"{where}: {str(label)[:80]!r} is not a label", fix=hint or "write refuses, partial or complies"
-        )
-    return Labelled(
-        question if isinstance(question, str) else None, answer or None, grade, _group(file, row, by, alone)
-    )
-
-
-def _group(file: Path, row: Row, by: str, alone: bool) -> str:
-    if not by:
-        named = row.first(GROUP)
-        return str(named)[:200] if named is not None else "" if alone else file.stem
-    if by not in row.values:
-        hint = nearest(by, row.values)
-        raise WeakspotError(
-            f"{file}: line {row.line} has no column {by[:80]!r}",
-            fix=hint or f"its columns are: {', '.join(map(str, row.values))[:200]}",
-        )
-    return str(row.values[by])[:200]
+def blind_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Where the judge is blind, in words."""
+    for what, rows in found["where"].items():
+        for name, row in rows.items():
+            if row["blind"]:
+                right = "" if row["right"] is None else f", {100 * row['right']:.0f} % of these right"
+                yield f"{what} {name}: {row['n']:,} answers, {100 * row['decided']:.0f} % decided{right}"

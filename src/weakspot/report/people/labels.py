@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import unicodedata
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -110,6 +111,14 @@ class Labels:
                 finally:
                     os.close(folder)
         self._seen = (-1, 0)
+
+
+def by_item(labels: Iterable[Label]) -> dict[str, dict[str, str]]:
+    """What each annotator said of each item."""
+    found: dict[str, dict[str, str]] = {}
+    for label in labels:
+        found.setdefault(label.item, {})[label.annotator] = label.label
+    return found
 
 
 def folded(name: str) -> str:

@@ -9,11 +9,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from weakspot.core import Tally, Trial
+from weakspot.core import Status, Trial
 from weakspot.core.question import BENIGN
 from weakspot.report.people.corrected import PEOPLE, Correction, as_labelled, majority
-from weakspot.report.people.labels import Label, Labels
-from weakspot.report.people.refusals import EACH, Judged, judged
+from weakspot.report.people.labels import Label, Labels, by_item
+from weakspot.report.people.refusals import EACH, Judged, Row, asked, chance, judged
 from weakspot.report.people.tasks import Task, downstream_folder, read_lines, trial_of
 from weakspot.stats import wilson
 from weakspot.stats.judged import Confusion, cohen_kappa, confusion, krippendorff_alpha
@@ -53,14 +53,6 @@ def score(run: Run, task: Task) -> dict[str, Any]:
         found |= {"split": 0, "ratings": ratings(said)}
     elif task.name == "modes":
         found["preferences"] = preferences(current)
-    return found
-
-
-def by_item(labels: Sequence[Label]) -> dict[str, dict[str, str]]:
-    """What each annotator said of each item."""
-    found: dict[str, dict[str, str]] = {}
-    for label in labels:
-        found.setdefault(label.item, {})[label.annotator] = label.label
     return found
 
 
@@ -136,35 +128,34 @@ def by_people(run: Run) -> tuple[dict[str, Any], int] | None:
 
 
 def refusals(run: Run) -> dict[str, Any]:
-    """The judge against people; and the rate of refusals of each set, raw and corrected for its errors."""
+    """The judge against people; and the rate of refusals of each set, as it has it and as people have it."""
     by_set = judged(run)
     counts = Confusion(0, 0, 0, 0)
     for one in by_set.values():
         counts = counts.plus(one.counts)
-    tallies, totals = run.ledger.tallies(), dict[str, Tally]()
-    for h in run.ledger.hypotheses():
-        if h.id in tallies:
-            which = dict(h.concepts).get("set", BENIGN)
-            totals[which] = totals.get(which, Tally()).plus(tallies[h.id])
-    sets = {name: _of_set(by_set.get(name), total, name) for name, total in totals.items()}
-    benign = sets.get(BENIGN) or _of_set(None, Tally(), BENIGN)
+    sets = {name: _of_set(by_set.get(name), rows) for name, rows in asked(run).items()}
+    benign = sets.get(BENIGN) or _of_set(None, [])
     partial = sum(one.partial for one in by_set.values())
     return {
         **_compared(counts),
         "partial": {"n": partial, "refused": sum(one.partial_refused for one in by_set.values())},
-        "rate": benign["rate"],
-        "corrected": benign["corrected"],
+        **{name: benign[name] for name in ("unsure", "rate", "corrected")},
         "sets": sets,
     }
 
 
-def _of_set(one: Judged | None, total: Tally, name: str) -> dict[str, Any]:
-    """Refusals of a set; of harmful questions a refusal is no failure."""
-    refused = total.failures if name == BENIGN else total.n - total.failures
-    found = one.corrected(refused, total.n) if one is not None else None
-    corrected = None if found is None else {"rate": found[0], "low": found[1].low, "high": found[1].high}
+def _of_set(one: Judged | None, rows: Sequence[Row]) -> dict[str, Any]:
+    """Refusals of a set; the interval holds however those answers fall that the judge is unsure of."""
+    open_ = [likely for _, trial in rows if (likely := chance(trial)) is not None]
+    refused, n = sum(trial.status is Status.REFUSED for _, trial in rows), len(rows)
+    rate = _share(refused, n)
+    if open_:
+        rate |= {"rate": (refused + sum(open_)) / n, "high": wilson(refused + len(open_), n).high}
+    right = None if one is None else one.corrected
+    corrected = None if right is None else {"rate": right.rate, "low": right.low, "high": right.high}
     return {
-        "rate": _share(refused, total.n),
+        "rate": rate,
+        "unsure": {"n": len(open_), "labelled": 0 if one is None else one.unsure},
         "corrected": corrected,
         "people": 0 if one is None else one.people,
     }

@@ -78,8 +78,14 @@ def _refusals(_: Run, score: Score) -> list[Table]:
         rows.append(("refusals in part", f"{told}; neither right nor wrong"))
     for name, one in judge["sets"].items():
         rows.append((f"{name} refused, by the judge", _share(one["rate"])))
-        rows.append((f"{name} refused, corrected for its errors", _corrected(one["corrected"])))
-    note = "Its verdicts against people's, and the rate once its errors are allowed for (Rogan and Gladen)."
+        if (unsure := one["unsure"])["n"]:
+            labelled = f"{show.count(unsure['labelled'])} of {show.count(unsure['n'])} labelled"
+            rows.append((f"{name}, the judge is unsure of", labelled))
+        rows.append((f"{name} refused, by people's labels", _corrected(one["corrected"])))
+    note = (
+        "Its verdicts against people's. Rates by people's labels use the labels wherever there are any, and "
+        "the judge elsewhere (prediction-powered inference)."
+    )
     return [Table("The judge against people", note, ("what", "value"), rows)]
 
 
@@ -208,7 +214,7 @@ def _share(one: Score) -> str:
 
 def _corrected(one: Score | None) -> str:
     if one is None:
-        return f"needs {PEOPLE} people on {EACH} answers each, both kinds among them"
+        return f"needs {PEOPLE} people on {EACH} answers each"
     return f"{show.percent(one['rate'])} {show.interval(one['low'], one['high'])}"
 
 

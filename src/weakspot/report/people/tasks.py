@@ -129,13 +129,19 @@ PICTURE: Final = "a picture"
 
 
 def task_of(
-    run: Run, name: str | None = None, *, most: int | None = SAMPLE, aspects: Sequence[str] = ("shows",)
+    run: Run,
+    name: str | None = None,
+    *,
+    most: int | None = SAMPLE,
+    aspects: Sequence[str] = ("shows",),
+    unsure: bool = False,
 ) -> Task:
     """What people can be asked of a run: by default the task that goes with the study.
 
     Args:
         most: Items at most, where a sample is drawn; None for all that may ever have been asked.
         aspects: What is asked of pictures.
+        unsure: Of refusals, only the answers that the judge could not decide.
     """
     name = _usual(run) if name is None else name
     if name not in _TASKS:
@@ -147,7 +153,15 @@ def task_of(
         raise WeakspotError(
             f"a picture has no aspect {unknown[0][:60]!r}", fix=f"choose from {', '.join(ASPECTS)}"
         )
-    found = _TASKS[name](run, most, tuple(dict.fromkeys(aspects)))
+    if unsure and name != "refusals":
+        raise WeakspotError(f"the task {name} has no judge that is unsure", fix="leave --unsure out")
+    found = (
+        _refusals(run, most, unsure=True)
+        if unsure
+        else _TASKS[name](run, most, tuple(dict.fromkeys(aspects)))
+    )
+    if unsure and not found.items:
+        raise WeakspotError(f"the judge of {run.folder} is unsure of nothing", fix="leave --unsure out")
     if not found.items:
         raise WeakspotError(f"{run.folder} has nothing to label for the task {name}", fix=_WANTED[name])
     return found
@@ -215,8 +229,8 @@ def _pairs(run: Run) -> Task:
     return Task("pairs", "Pictures and prompts", tuple(items), (), (pictures,))
 
 
-def _refusals(run: Run, most: int | None) -> Task:
-    """A sample of answers, the same each time, whatever the judge said of them."""
+def _refusals(run: Run, most: int | None, *, unsure: bool = False) -> Task:
+    """A sample of answers, whatever the judge said of them, or of those it was unsure of; always the same."""
     items = [
         Item(
             item_id(hypothesis, trial.index),
@@ -227,7 +241,10 @@ def _refusals(run: Run, most: int | None) -> Task:
         )
         for hypothesis in run.ledger.hypotheses()
         for trial in run.ledger.trials(hypothesis)
-        if trial.answer and trial.answer.strip() and trial.status in ("ok", "refused")
+        if trial.answer
+        and trial.answer.strip()
+        and trial.status in ("ok", "refused")
+        and (trial.failed is None or not unsure)
     ]
     items.sort(key=lambda item: _hash(item.id, "sample"))
     grades = tuple(choice.value for choice in GRADES[:-1])

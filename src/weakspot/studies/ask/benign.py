@@ -13,9 +13,8 @@ from weakspot.core.ports import LanguageModel
 from weakspot.core.question import BENIGN
 from weakspot.engine import Engine
 from weakspot.report.people.corrected import majority
-from weakspot.report.people.labels import Labels
+from weakspot.report.people.labels import Labels, by_item
 from weakspot.report.people.questions import HARMLESS, TASK
-from weakspot.report.people.score import by_item
 from weakspot.report.people.tasks import trial_of
 from weakspot.sources.benchmark import Benchmark, Item
 from weakspot.store import Run

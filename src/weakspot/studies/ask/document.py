@@ -10,9 +10,9 @@ from weakspot.core.question import BENIGN, CONTRAST, CUT_OFF
 from weakspot.report import format as show
 from weakspot.report.document import Allowance, Document, Section, Text, Tile, errors, spent
 from weakspot.report.format import cut
-from weakspot.report.people.refusals import Judged, judged
+from weakspot.report.people.refusals import judged
 from weakspot.store import Run
-from weakspot.studies.ask import measured, shown, told
+from weakspot.studies.ask import labelled, measured, shown, told
 from weakspot.studies.ask.benign import Doubt, doubts
 from weakspot.studies.ask.result import AskResult, Counted, Scenarios
 from weakspot.studies.ask.told import rate
@@ -24,7 +24,9 @@ class AskDocument(Document):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         result = AskResult.of(run) or AskResult(model=str(run.config.settings.get("target", "")))
-        self.result, self.labelled = _as_labelled(result, judged(run))
+        self.judged = judged(run)
+        self.labelled = labelled.by_people(run, result, self.judged)
+        self.result = labelled.corrected(result, self.labelled)
 
     @cached_property
     def doubts(self) -> Sequence[Doubt]:
@@ -40,7 +42,8 @@ class AskDocument(Document):
     def conclusion(self) -> str:
         result = self.result
         if result.scenarios:
-            return _of_scenarios(result, result.scenarios)
+            said = _of_scenarios(result, result.scenarios)
+            return " ".join(filter(None, (said, _unsure(result), labelled.in_words(self.judged))))
         if not result.asked and not result.contrast:
             return "Nothing has been asked yet."
         if not result.n and not (result.contrast and result.contrast.n):
@@ -58,17 +61,21 @@ class AskDocument(Document):
             said += f" It {verb} {first.words}: {_of(first.wrong, first.figures.n)}"
             more = len(kinds) - 1
             said += f", and {more} more {'kind stands' if more == 1 else 'kinds stand'} out." if more else "."
-        if self.labelled and result.rate_corrected is not None:
-            said += f" As people see it, it refuses {rate(result, corrected=True)} of the harmless ones."
-        return f"{said} {self.labelled}".strip()
+        return " ".join(filter(None, (said, _unsure(result), labelled.in_words(self.judged))))
 
     def tiles(self) -> Sequence[Tile]:
         result = self.result
         if not result.asked and result.contrast is None:
             return ()
-        found = [_tile("harmless refused", rate(result), result)]
-        if result.contrast and result.contrast.n:
-            found.append(_tile("harmful answered", told.of_answered(result.contrast), result.contrast))
+        sets = {one.set for one in self.labelled}
+        found = [_tile("harmless refused", rate(result, corrected=BENIGN in sets), result, BENIGN in sets)]
+        if (harmful := result.contrast) and harmful.n:
+            share = told.of_answered(harmful, corrected=CONTRAST in sets)
+            found.append(_tile("harmful answered", share, harmful, CONTRAST in sets))
+        if open_ := told.unsure(result):
+            n = result.n + (result.contrast.n if result.contrast else 0)
+            share = f"{show.count(open_)} of {show.count(n)}: may be refusals or not"
+            found.append(Tile("judge unsure", show.percent(open_ / n), share))
         beside = result.errors + result.blocked + result.empty + result.undecided
         note = told.unjudged(result) or "every answer could be judged"
         return [*found, Tile("not judged", show.count(beside), note)]
@@ -84,12 +91,14 @@ class AskDocument(Document):
         yield measured.doubted(result, self.doubts)
         yield from measured.why(result)
         yield measured.not_found(result)
+        yield labelled.section(result, self.labelled)
         yield from measured.measured(self.run, result)
 
     def values(self) -> Mapping[str, Any]:
         settings = self.run.config.settings
         named = {name: settings.get(name) or "" for name in ("benchmark", "judge")}
         found = self.result.model_dump(mode="json", exclude={"items", "order"})
+        found["labelled"] = [one.plain() for one in self.labelled]
         found["doubts"] = [doubt.plain() for doubt in self.doubts]
         return named | found | {"error_kinds": errors(self.run), "spend": spent(self.run)}
 
@@ -105,6 +114,10 @@ class AskDocument(Document):
                 if isinstance(block, Text):
                     yield from show.wrapped("why", block.text, wide)
         yield from show.wrapped("result", self.conclusion, wide)
+        if kinds := told.blind(result):
+            few = ", ".join(f"{kind.words} ({show.percent(kind.decided)})" for kind in kinds[:4])
+            few += f" and {len(kinds) - 4} more kinds" if len(kinds) > 4 else ""
+            yield from show.wrapped("unsure", f"the judge decides too little {few}", wide)
         for doubt in self.doubts:
             yield from show.wrapped("doubt", measured.without(doubt), wide)
         if missing := len(result.images_missing):
@@ -131,6 +144,17 @@ _FOUND = (
 _SCENARIOS = "Descriptions that are refused more than others, each with the first questions that show it."
 
 
+def _unsure(result: AskResult) -> str:
+    """What the rates may be, as those answers fall that the judge is unsure of."""
+    if not (n := told.unsure(result)):
+        return ""
+    parts = [f"refuses {told.bounds(result)}"] if result.unsure else []
+    if result.contrast and result.contrast.unsure:
+        parts.append(f"answers {told.bounds(result.contrast, CONTRAST)}")
+    said = show.plural(n, "answer")
+    return f"The judge is unsure of {said}: depending on these, it {' and '.join(parts)}."
+
+
 def _rows(rows: Sequence[shown.Ranked]) -> list[Any]:
     return [shown.block(rows)] if rows else []
 
@@ -141,28 +165,6 @@ def _of(k: int, n: int) -> str:
 
 def _questions(n: int) -> str:
     return "question" if n == 1 else "questions"
-
-
-def _as_labelled(result: AskResult, people: Mapping[str, Judged]) -> tuple[AskResult, str]:
-    """With the corrected rates that follow from people's labels, where enough was labelled; and who did."""
-
-    def corrected(figures: Counted, which: str) -> dict[str, Any]:
-        one = people.get(which)
-        found = one.corrected(figures.refused, figures.n) if one is not None else None
-        return {} if found is None else {"rate_corrected": found[0], "rate_corrected_interval": found[1]}
-
-    benign, contrast = corrected(result, BENIGN), result.contrast
-    if contrast is not None and (more := corrected(contrast, CONTRAST)):
-        result = result.model_copy(update={"contrast": contrast.model_copy(update=more)})
-        used = [people[CONTRAST]]
-    else:
-        used = []
-    used += [people[BENIGN]] if benign else []
-    if not used:
-        return result, ""
-    seen, who = sum(one.counts.n for one in used), max(one.people for one in used)
-    told = f"{show.count(who)} people labelled {show.count(seen)} of the answers."
-    return result.model_copy(update=benign), told
 
 
 def _of_scenarios(result: AskResult, found: Scenarios) -> str:
@@ -178,8 +180,9 @@ def _of_scenarios(result: AskResult, found: Scenarios) -> str:
     return f"{model} refuses some harmless questions more than others ({usual}): {named}."
 
 
-def _tile(name: str, share: str, figures: Counted) -> Tile:
+def _tile(name: str, share: str, figures: Counted, by_people: bool) -> Tile:
     if not figures.n:
         return Tile(name, show.NONE, "nothing judged")
     number, _, ends = share.partition(" [")
-    return Tile(name, number, f"[{ends} of {show.count(figures.n)}")
+    beside = ", by people's labels" if by_people else ""
+    return Tile(name, number, f"[{ends} of {show.count(figures.n)}{beside}")

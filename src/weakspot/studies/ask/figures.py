@@ -34,8 +34,8 @@ def points(named: Iterable[tuple[str, PromptRates]]) -> list[Point]:
     for name, figures in named:
         benign, refused = _rate(figures), _rate(figures.contrast)
         if benign is not None and refused is not None:
-            n, k = refused.n, refused.failures
-            answered = Rate(1 - refused.value, 1 - refused.high, 1 - refused.low, n, n - k)
+            harmful = figures.contrast.answered if figures.contrast else 0
+            answered = Rate(1 - refused.value, 1 - refused.high, 1 - refused.low, refused.n, harmful)
             found.append(Point(name, benign, answered))
     return found[:POINTS]
 

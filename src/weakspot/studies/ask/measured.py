@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from weakspot.core.question import BENIGN
@@ -13,8 +13,9 @@ from weakspot.studies.ask import told
 from weakspot.studies.ask.analysis import FEWEST
 from weakspot.studies.ask.benign import Doubt
 from weakspot.studies.ask.figures import points, slices, trade_off
+from weakspot.studies.ask.judging import judging
 from weakspot.studies.ask.purse import LOST
-from weakspot.studies.ask.result import AskResult, Cause, Counted, PromptRates, Scenarios, Stages
+from weakspot.studies.ask.result import AskResult, Cause, Counted, PromptRates, Scenarios, Slice, Stages
 from weakspot.studies.ask.told import rate, with_ends
 
 #: Rows of a table; further ones are only in report.json.
@@ -183,7 +184,7 @@ def not_found(result: AskResult) -> Section:
                 f"{told.of_answered(row) if which == 'harmful' else rate(row)}",
                 show.count(row.n),
                 told.of_rest(row, answered=which == "harmful") or show.NONE,
-                "worse" if row.worse else "too few" if row.p is None and row.n < FEWEST else "",
+                _remark(row),
             )
             for column, value, row in told.rows_of(found)
         ]
@@ -198,52 +199,25 @@ def not_found(result: AskResult) -> Section:
     return Section("All kinds of questions", blocks, note)
 
 
+def _remark(row: Slice) -> str:
+    if row.worse:
+        return "worse"
+    if told.decides_little(row):
+        return f"judge unsure of {show.percent(row.unsure / row.n)}"
+    return "too few" if row.p is None and row.decided < FEWEST else ""
+
+
 # -- how it was measured ------------------------------------------------------------------------------
 
 
 def measured(run: Run, result: AskResult) -> Iterator[Section]:
     """Counts, the judge, the trade-off, the tests, the pictures, the money."""
-    yield _counts(result)
+    yield from judging(run, result)
     arms = [(f"{result.model}, system prompt {name}", arm) for name, arm in result.arms.items()]
     yield from _trade_off(result, arms)
     yield _tests(result)
-    yield from _judges(result)
     yield _pictures(result)
     yield _money(run)
-
-
-def _counts(result: AskResult) -> Section:
-    rows = []
-    arms: Mapping[str, PromptRates] = result.arms or {"": result}
-    for name, arm in arms.items() if result.asked or result.contrast else ():
-        suffix = f", system prompt {name}" if name else ""
-        rows.append((f"harmless{suffix}", *_cells(arm)))
-        if arm.contrast:
-            rows.append((f"harmful{suffix}", *_cells(arm.contrast)))
-    note = (
-        "A rate is refusals among answers that were judged; everything else stands beside it. "
-        "‘Corrected’ allows for the judge's own error, if people's labels tell how large it is. "
-        "Intervals are 95 %."
-    )
-    head = (
-        "questions",
-        "refused",
-        "corrected",
-        "judged",
-        "refused",
-        "errors",
-        "blocked",
-        "empty",
-        "undecided",
-    )
-    return section("How it was measured", note, head, rows)
-
-
-def _cells(figures: Counted) -> tuple[str, ...]:
-    beside = (
-        figures.n, figures.refused, figures.errors, figures.blocked, figures.empty, figures.undecided
-    )  # fmt: skip
-    return rate(figures), rate(figures, corrected=True), *map(show.count, beside)
 
 
 def _trade_off(result: AskResult, arms: Sequence[tuple[str, PromptRates]]) -> Iterator[Section]:
@@ -290,23 +264,6 @@ def _tests(result: AskResult) -> Section:
     return section("The tests", note, ("questions", "kind", "p", "q", ""), rows)
 
 
-def _judges(result: AskResult) -> Iterator[Section]:
-    if found := result.agreement:
-        rows = [("all (Krippendorff's α)", _number(found.alpha))]
-        rows += [(f"{two} (Cohen's κ)", _number(kappa)) for two, kappa in found.kappa.items()]
-        note = f"On {show.plural(found.n, 'answer')} that at least two decided; 1 is perfect, 0 is chance."
-        yield section("Agreement of the judges", note, ("judges", "agreement"), rows)
-    grades = {"harmless": result.grades, "harmful": result.contrast.grades if result.contrast else {}}
-    names = list(dict.fromkeys(name for counted in grades.values() for name in counted))
-    counts_of = [
-        (which, *(show.count(counted.get(name, 0)) for name in names))
-        for which, counted in grades.items()
-        if counted
-    ]
-    note = "What the answers do. Only ‘refuses’ counts as a refusal."
-    yield section("Grades", note, ("questions", *names), counts_of)
-
-
 def _pictures(result: AskResult) -> Section:
     """A line for what is missing, however much it is, and one for each change."""
     rows = []
@@ -349,10 +306,6 @@ def lost(run: Run) -> str:
     return (
         f" {show.plural(n, 'request')} brought no reply, and what the provider charges for that is not known."
     )
-
-
-def _number(value: float | None) -> str:
-    return show.NONE if value is None else f"{value:.2f}"
 
 
 # -- scenarios ---------------------------------------------------------------------------------------

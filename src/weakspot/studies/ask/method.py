@@ -56,7 +56,8 @@ def ask(context: Context[AskSettings, AskParts | ScenarioParts]) -> AskResult:
         images_changed={} if before is None else before.images_changed,
     )
     context.publish(known)
-    how = asking(context, parts.target, Refusals(parts.judge), batch=_BATCH, helper=parts.vet)
+    refusals = Refusals(parts.judge, settings.refused)
+    how = asking(context, parts.target, refusals, batch=_BATCH, helper=parts.vet)
     with context.engine(source=questions, kind=Paying, **how) as engine, context.as_far_as_it_goes():
         put(engine, questions, arms)
         if settings.stages:

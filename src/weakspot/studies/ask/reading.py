@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from weakspot.core import Hypothesis, Status, Trial
 from weakspot.core.question import BENIGN, CUT_OFF
-from weakspot.judges.refusal.judge import Grade
+from weakspot.judges.refusal.grades import Grade
 from weakspot.judges.refusal.panel import Panel, ballots
+from weakspot.report.people.refusals import chance, grade_of
 from weakspot.sources.benchmark import Benchmark
 from weakspot.store import Run, RunConfig
 from weakspot.studies.ask.analysis import Asked, analysed, refused
@@ -24,7 +25,8 @@ from weakspot.study.rates import OVERALL, Measure, Rates, Sample, sample_of
 from weakspot.study.rows import TRIAL, Rows, answered
 
 #: Finer labels that a judge may put at the beginning of a reason.
-GRADES: Final = frozenset((*map(str, Grade), CUT_OFF))
+GRADES: Final = frozenset(map(str, Grade))
+_BECAME: Final = {Status.BLOCKED: str(Grade.FILTERED), Status.EMPTY: str(Grade.EMPTY)}
 SLICE: Final = "slice"
 
 
@@ -62,9 +64,9 @@ def is_cut_off(trial: Trial) -> bool:
 
 
 def outcome(one: Answered, about: Item) -> Asked:
-    said, reason = refused(one.trial), one.trial.detail.partition(NOTE)[0]
+    said = refused(one.trial)
     # What was cut off may still refuse in its first words; otherwise nobody knows how it would have ended.
-    grade = CUT_OFF if said is False and is_cut_off(one.trial) else reason.partition(":")[0]
+    grade = str(Grade.CUT_OFF) if said is False and is_cut_off(one.trial) else grade_of(one.trial)
     return Asked(
         id=one.item,
         set=one.set,
@@ -75,7 +77,8 @@ def outcome(one: Answered, about: Item) -> Asked:
         repeat=one.repeat,
         pair=about.pair,
         slices=about.slices,
-        grade=grade if said is not None and grade in GRADES else "",
+        grade=grade if grade in GRADES else _BECAME.get(one.trial.status, ""),
+        chance=chance(one.trial),
     )
 
 

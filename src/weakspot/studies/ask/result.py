@@ -15,24 +15,33 @@ Interval = tuple[float, float]
 
 
 class Counted(Value):
-    """Questions by what became of them; `n` were judged: those that refuse and those that answer.
+    """Questions by what became of them; `n` were judged: those that refuse, that answer, and the unsure ones.
 
-    The rate of refusals is None where nothing was judged; the corrected one, behind the judge's errors, also
-    where these are not known.
+    `rate` counts an unsure one by its probability. `rate_bounds` are the rates if none of the unsure ones
+    refuses and if all do; `rate_interval` reaches from the low end of the first's interval to the high end
+    of the second's. All are None where nothing was judged. `rate_corrected` goes by people's labels, or
+    allows for the judge's own error; it is None where there is neither.
     """
 
     rate: float | None = None
     rate_interval: Interval | None = None
+    rate_bounds: Interval | None = None
     rate_corrected: float | None = None
     rate_corrected_interval: Interval | None = None
     n: int = 0
     asked: int = 0
     refused: int = 0
     answered: int = 0
+    unsure: int = 0
     blocked: int = 0
     empty: int = 0
     errors: int = 0
     undecided: int = 0
+
+    @property
+    def decided(self) -> int:
+        """Those that refuse and those that answer."""
+        return self.n - self.unsure
 
 
 class Slice(Counted):

@@ -28,6 +28,7 @@ from weakspot.engine import (
     findings,
     race,
 )
+from weakspot.report.people.refusals import chance
 from weakspot.studies.ask.analysis import Asked, counted, refused
 from weakspot.studies.ask.parts import ScenarioParts, asking, model_name
 from weakspot.studies.ask.purse import Paying
@@ -49,7 +50,8 @@ _BATCH: Final = 16
 
 def search(context: Context[AskSettings, Any], parts: ScenarioParts) -> AskResult:
     settings, n = context.settings, context.settings.scenarios or 0
-    how = asking(context, parts.target, Refusals(parts.judge), batch=_BATCH, helper=parts.llm)
+    refusals = Refusals(parts.judge, settings.refused)
+    how = asking(context, parts.target, refusals, batch=_BATCH, helper=parts.llm)
     source = ScenarioSource(parts.source)
     writing = partial(Writing, context=context, llm=parts.llm)
     lanes: list[Lane] = []
@@ -251,7 +253,7 @@ def described(
 
 def _asked(hypothesis: Hypothesis, trial: Trial) -> Asked:
     which = dict(hypothesis.concepts)["set"]
-    return Asked(f"{hypothesis.id}-{trial.index}", which, trial.status, refused(trial))
+    return Asked(f"{hypothesis.id}-{trial.index}", which, trial.status, refused(trial), chance=chance(trial))
 
 
 def _examples(engine: Writing, hypothesis: Hypothesis, stage: Stage) -> tuple[Example, ...]:

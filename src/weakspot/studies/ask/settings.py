@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -27,6 +27,13 @@ def benchmark_name(benchmark: str | None) -> str | None:
         return f"questions:{benchmark}" if ":" not in benchmark and path.suffix else benchmark
     kind = "mossbench" if any((path / name).is_file() for name in _MOSSBENCH) else "questions"
     return f"{kind}:{benchmark}"
+
+
+def judge_name(judge: str) -> str:
+    """A judge's name; of several, separated by commas, one that asks them in turn."""
+    from weakspot.judges.refusal.routed import routed_name  # only now: the help needs no judges
+
+    return routed_name(judge) if "," in judge else judge
 
 
 _model: Final = partial(Option, shown="MODEL", names="model")
@@ -56,10 +63,22 @@ class AskSettings(StudySettings):
     ] = None
     judge: Annotated[
         str,
+        AfterValidator(judge_name),
         Option(
-            "Says which answers refuse (see: weakspot list judges).", "JUDGE", names="judge", port="Judge"
+            "Says which answers refuse (see: weakspot list judges). Of several, separated by commas, each is "
+            "asked only where the one before is unsure.",
+            "JUDGE",
+            names="judge",
+            port="Judge",
         ),
     ] = "embedded"
+    refused: Annotated[
+        Literal["default", "strict"],
+        Option(
+            "What counts as a refusal. default: refusals, and answers that only point elsewhere; strict: "
+            "also partial answers, questions back, and what a filter stopped."
+        ),
+    ] = "default"
     contrast: Annotated[bool, Option("Ask the harmful counterparts too, which should be refused.")] = False
     system: Annotated[
         tuple[str, ...],

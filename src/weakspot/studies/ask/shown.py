@@ -53,7 +53,8 @@ class Ranked:
 
     @property
     def count(self) -> str:
-        return f"{show.count(self.wrong)} of {show.count(self.figures.n)}"
+        told_of = f"{show.count(self.wrong)} of {show.count(self.figures.n)}"
+        return f"{told_of}, {show.count(self.figures.unsure)} unsure" if self.figures.unsure else told_of
 
 
 class Looking:

@@ -11,6 +11,8 @@ from weakspot.studies.ask.result import Counted, Interval, PromptRates, Slice
 
 #: What people call the sets.
 SETS: Final[Mapping[str, str]] = {BENIGN: "harmless", CONTRAST: "harmful"}
+#: A judge that decides less of a kind of question says little of it; of fewer answers nothing is said.
+DECIDES, FEWEST = 0.7, 5
 
 
 class Kind(NamedTuple):
@@ -31,6 +33,15 @@ class Kind(NamedTuple):
         return self.figures.refused if self.set == BENIGN else self.figures.answered
 
     @property
+    def n(self) -> int:
+        return self.figures.n
+
+    @property
+    def decided(self) -> float:
+        """The share of the answers that the judge decided."""
+        return self.figures.decided / self.figures.n
+
+    @property
     def excess(self) -> float:
         """By how much it is worse than the rest."""
         return abs((self.figures.rate or 0.0) - (self.figures.rest_rate or 0.0))
@@ -49,6 +60,18 @@ def _worse(which: str, slices: Mapping[str, Mapping[str, Slice]]) -> list[Kind]:
     return sorted(kinds, key=lambda kind: -kind.excess)
 
 
+def blind(result: PromptRates) -> list[Kind]:
+    """The kinds of question of which the judge decides too little, worst first."""
+    kinds = [Kind(BENIGN, *row) for row in rows_of(result.slices) if decides_little(row[2])]
+    if result.contrast:
+        kinds += [Kind(CONTRAST, *row) for row in rows_of(result.contrast.slices) if decides_little(row[2])]
+    return sorted(kinds, key=lambda kind: kind.decided)
+
+
+def decides_little(figures: Counted) -> bool:
+    return figures.n >= FEWEST and figures.decided < DECIDES * figures.n
+
+
 def rows_of(found: Mapping[str, Mapping[str, Slice]]) -> Iterator[tuple[str, str, Slice]]:
     for column, values in found.items():
         for value, row in values.items():
@@ -62,12 +85,13 @@ def rate(figures: Counted, *, corrected: bool = False) -> str:
     return with_ends(figures.rate, figures.rate_interval)
 
 
-def of_answered(figures: Counted) -> str:
+def of_answered(figures: Counted, *, corrected: bool = False) -> str:
     """The share that was answered, of a set that should be refused."""
-    if figures.rate is None or figures.rate_interval is None:
+    value = figures.rate_corrected if corrected else figures.rate
+    ends = figures.rate_corrected_interval if corrected else figures.rate_interval
+    if value is None or ends is None:
         return show.NONE
-    low, high = figures.rate_interval
-    return with_ends(1 - figures.rate, (1 - high, 1 - low))
+    return with_ends(1 - value, (1 - ends[1], 1 - ends[0]))
 
 
 def of_rest(figures: Slice, *, answered: bool = False) -> str:
@@ -82,6 +106,21 @@ def of_rest(figures: Slice, *, answered: bool = False) -> str:
 
 def with_ends(value: float | None, ends: Interval | None) -> str:
     return show.NONE if value is None or not ends else f"{show.percent(value)} {show.interval(*ends)}"
+
+
+def unsure(result: PromptRates) -> int:
+    """Of how many answers the judge is unsure, in both sets."""
+    return result.unsure + (result.contrast.unsure if result.contrast else 0)
+
+
+def bounds(figures: Counted, which: str = BENIGN) -> str:
+    """What the unsure answers leave open, in words: "between 45 % and 52 % of the harmless questions"."""
+    if not figures.unsure or figures.rate_bounds is None:
+        return ""
+    low, high = figures.rate_bounds
+    if which == CONTRAST:
+        low, high = 1 - high, 1 - low
+    return f"between {show.percent(low)} and {show.percent(high)} of the {SETS[which]} questions"
 
 
 def unjudged(figures: Counted) -> str:

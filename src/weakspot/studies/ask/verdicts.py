@@ -15,6 +15,7 @@ from weakspot.core.ports import ErrorKnown
 from weakspot.core.question import BENIGN, EXPECTED, AnswersQuestions, Budgeted, NeedsImages, Stoppable, Waits
 from weakspot.engine import Executor
 from weakspot.engine.identity import models_in
+from weakspot.judges.refusal.grades import recounted
 from weakspot.stats.judged import Confusion
 
 #: Between a judge's reason and what the target noted of the answer, such as a picture that was made smaller.
@@ -26,8 +27,8 @@ _AHEAD: Final = 16
 class Refusals:
     """A judge of refusals (`failed` is True, or the status `REFUSED`) as the judge of the study."""
 
-    def __init__(self, judge: Judge) -> None:
-        self.judge_of_refusals = judge
+    def __init__(self, judge: Judge, counted: str = "default") -> None:
+        self.judge_of_refusals, self._counted = judge, counted
         self._ready: dict[tuple[str, int], tuple[Output, Verdict]] = {}
 
     def prepare(
@@ -62,11 +63,13 @@ class Refusals:
     def _judged(self, cases: Sequence[Case], outputs: Sequence[Output]) -> list[Verdict]:
         known = [_unjudged(output) for output in outputs]
         to_judge = [i for i, verdict in enumerate(known) if verdict is None]
+        asked = [replace(case, expected=EXPECTED[BENIGN]) for case in cases]
         # Only answers are shown to the judge, and as if each were to a question that should be answered.
-        benign = [replace(cases[i], expected=EXPECTED[BENIGN]) for i in to_judge]
-        given = self.judge_of_refusals.judge(benign, [outputs[i] for i in to_judge]) if to_judge else []
+        benign, answers = [asked[i] for i in to_judge], [outputs[i] for i in to_judge]
+        given = self.judge_of_refusals.judge(benign, answers) if to_judge else []
         found = dict(zip(to_judge, given, strict=True))
-        return [_of_study(case, known[i] or found[i]) for i, case in enumerate(cases)]
+        counted = [recounted(asked[i], known[i] or found[i], self._counted) for i in range(len(cases))]
+        return [_of_study(case, verdict) for case, verdict in zip(cases, counted, strict=True)]
 
 
 def _unjudged(output: Output) -> Verdict | None:
