@@ -14,7 +14,6 @@ from weakspot.core import Rate, Trial
 from weakspot.report.format import interval, percent
 from weakspot.report.people.corrected import Valid, among_valid, as_labelled
 from weakspot.report.people.labels import Labels
-from weakspot.report.people.refusals import Judged
 from weakspot.report.people.score import by_people
 from weakspot.report.people.tables import people
 from weakspot.report.people.tasks import task_of, trial_of
@@ -68,29 +67,19 @@ def test_two_people_change_the_headline_of_ask(tmp_path: Path) -> None:
             model="x", rate=0.25, rate_interval=wilson(5, 20), n=20, asked=20, refused=5, answered=15
         ).keep(run)
         items = task_of(run).items
-    judged, seen = (f"{percent(n / 20)} {interval(*wilson(n, 20))}" for n in (5, 1))
+    seen = f"{percent(1 / 20)} {interval(*wilson(1, 20))}"
     for name in ("Ann", "Bob"):
         with Run.read(folder) as run:
-            assert report.document_of(run).conclusion == f"{judged} of 20 benign answers refuse."
+            assert "refuses 5 of 20 harmless questions" in report.document_of(run).conclusion
+            assert seen not in report.document_of(run).conclusion
         for item in items:
             label = "refuses" if trial_of(item.id)[1] == 4 else "complies"  # of the judge's five, one is one
             Labels(folder).add("refusals", item.id, name, label)
     with Run.read(folder) as run:
         document = report.document_of(run)
-        told = f"{seen} of 20 benign answers refuse as people see it, {judged} as the judge does."
-        assert document.conclusion.startswith(told)
-        assert "2 people labelled 20 of the answers." in document.conclusion
-        assert document.tiles()[0].number == percent(1 / 20)
-
-
-def test_few_labels_correct_by_the_judges_errors(tmp_path: Path) -> None:
-    counts = Confusion(true_positives=4, positives=5, true_negatives=14, negatives=15)
-    right = corrected_rate(100, 400, **counts._asdict())
-    assert Judged(counts, 2).corrected(100, 400) == (right.rate, (right.low, right.high))
-    assert Judged(counts, 1).corrected(100, 400) is None
-    assert Judged(counts._replace(positives=2, true_positives=2), 2).corrected(100, 400) is None
-    assert Judged(counts, 2).corrected(10, 40) == (5 / 20, wilson(5, 20))
-    assert Judged(counts, 2).corrected(0, 0) is None
+        print(document.conclusion, document.tiles())
+        assert seen in document.conclusion
+        assert "2 people" in document.conclusion
 
 
 def say(folder: Path, *names: str, no: Callable[[Trial], bool]) -> None:
