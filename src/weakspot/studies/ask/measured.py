@@ -221,7 +221,7 @@ def _counts(result: AskResult) -> Section:
         if arm.contrast:
             rows.append((f"harmful{suffix}", *_cells(arm.contrast)))
     note = (
-        "A rate is refusals among answers that were judged; everything else stands beside it. "
+        "A rate is the share of refusals among judged answers; everything else is listed separately. "
         "‘Corrected’ allows for the judge's own error, if people's labels tell how large it is. "
         "Intervals are 95 %."
     )

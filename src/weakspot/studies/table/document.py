@@ -38,7 +38,7 @@ class TableDocument(Document):
         if not result.failures:
             return f"No row fails: {show.count(result.rows)} were read."
         if not result.spots:
-            return f"{usual}, and nothing that can be said of a row was shown to make it fail more often."
+            return f"{usual}, and nothing that can be said about a row was shown to make it fail more often."
         first = result.spots[0]
         text = (
             f"{usual}. They fail most where {joined(first)}: {show.percent(first.rate.value)} of such rows, "
