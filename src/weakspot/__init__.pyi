@@ -108,7 +108,7 @@ def hunt(
         out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         executor: Where the work is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
-        watch: Who is told of the progress.
+        watch: Who is told about the progress.
 
     Returns:
         The run, open for reading.
@@ -171,7 +171,7 @@ def table(
         out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         executor: Where the work is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
-        watch: Who is told of the progress.
+        watch: Who is told about the progress.
 
     Returns:
         The run, open for reading.
@@ -234,7 +234,7 @@ def mine(
         cache: Where embeddings are kept; by default in your cache folder.
         out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
-        watch: Who is told of the progress.
+        watch: Who is told about the progress.
 
     Returns:
         The run, open for reading.
@@ -298,7 +298,7 @@ def map(
         out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
         executor: Where the work is done: local, or on Ray, e.g. 'ray?source=4' or 'ray:auto?source_gpus=1'.
-        watch: Who is told of the progress.
+        watch: Who is told about the progress.
 
     Returns:
         The run, open for reading.
@@ -354,7 +354,7 @@ def ask(
         pool: With --scenarios: pictures of a folder, found by the scene.
         out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
-        watch: Who is told of the progress.
+        watch: Who is told about the progress.
 
     Returns:
         The run, open for reading.
@@ -407,7 +407,7 @@ def repair(
         seed: The same seed gives the same run.
         out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
-        watch: Who is told of the progress.
+        watch: Who is told about the progress.
 
     Returns:
         The run, open for reading.
@@ -448,7 +448,7 @@ def rare(
         seed: The same seed gives the same run.
         out: The run's folder, new or empty; by default a new one in runs/.
         blobs: Keep inputs elsewhere, e.g. s3://bucket/folder; by default in the run's folder.
-        watch: Who is told of the progress.
+        watch: Who is told about the progress.
 
     Returns:
         The run, open for reading.

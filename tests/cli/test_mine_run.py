@@ -185,7 +185,7 @@ def test_a_copy_of_the_encoder_under_another_name_is_found_out(
         (["--budget", "pears=3"], "no budget is called"),
         (["--validity", "ruls"], "rules"),
         (["--llm", "chat:nobody/none"], "nobody"),
-        (["--images", "nowhere"], "texts alone"),
+        (["--images", "nowhere"], "only texts"),
         (["--downstream", "diffusers:x"], "which text a drawn picture shows"),
         (["--noise", "nowhere.txt"], "cannot be read"),
         (["--fdr", "0"], "a false-discovery rate of 0.0 makes no sense"),

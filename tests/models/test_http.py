@@ -357,7 +357,7 @@ def test_one_that_draws_anew_each_time_is_no_source(serve: Any, caplog: pytest.L
     name = f"{serve(drawn).url}/v1/images/generations?model=tiny"
     with caplog.at_level(logging.INFO, "weakspot"):
         assert not MODELS.load(name).repeats  # the doctor may look at it
-    assert "tiny · drawn anew each time" in caplog.text
+    assert "tiny · drawn again each time" in caplog.text
     for load in (partial(SOURCES.load, name, label="fly"), partial(generator, None, name)):
         with pytest.raises(WeakspotError, match="draws a different picture each time") as error:
             load()

@@ -117,7 +117,7 @@ def test_two_people_change_the_headline(tmp_path: Path) -> None:
         page, text, lines = report.html(run), report.markdown(run), "\n".join(document.lines(100))
         values = report.summary(run)
     for told in (page, text, lines):
-        assert "what 2 people said of 30 pictures" in " ".join(told.split())
+        assert "what 2 people said about 30 pictures" in " ".join(told.split())
     assert "50 %" in lines
     finding = values["findings"][0]
     assert finding["rate"]["value"] == pytest.approx(0.5)

@@ -197,7 +197,7 @@ def test_a_good_generator_passes() -> None:
         (Floats(), "generate gave float64"),
         (Stacked(), "a ndarray, not a list"),
         (Short(), "generate gave 3 pictures for 4 prompts"),
-        (Generous(), "no prompts gave pictures"),
+        (Generous(), "an empty list of prompts gave pictures"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )

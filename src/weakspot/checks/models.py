@@ -50,19 +50,21 @@ def _check_vectors(
     vectors = embed(items)
     promise(
         isinstance(vectors, np.ndarray) and vectors.dtype == np.float32,
-        f"{method} gave {kind(vectors)}",
-        "give a numpy array of float32",
+        f"{method} returned {kind(vectors)}",
+        "return a numpy array of float32",
     )
     promise(
         vectors.ndim == 2 and len(vectors) == len(items),
-        f"{method} gave the shape {vectors.shape} for {len(items)}",
-        "give one row for each, in order",
+        f"{method} returned the shape {vectors.shape} for {len(items)}",
+        "return one row for each, in order",
     )
-    promise(bool(np.isfinite(vectors).all()), f"{method} gave numbers that are not finite", "check the model")
+    promise(
+        bool(np.isfinite(vectors).all()), f"{method} returned numbers that are not finite", "check the model"
+    )
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
     promise(
         bool(np.abs(lengths - 1).max() < 1e-3),
-        f"{method} gave a vector of length {lengths[np.abs(lengths - 1).argmax()]:.3f}",
+        f"{method} returned a vector of length {lengths[np.abs(lengths - 1).argmax()]:.3f}",
         "divide each row by its length",
     )
     _check_alike(
@@ -93,7 +95,7 @@ def check_captioner(
     images, sentences = list(images), list(sentences)
     for prefix in ("", sentences[0]):
         texts = captioner.captions(images, prefix=prefix)
-        check_list(texts, len(images), "captions gave {} texts for {} pictures", "text per picture", str)
+        check_list(texts, len(images), "captions returned {} texts for {} pictures", "text per picture", str)
         promise(
             all(text.startswith(prefix) for text in texts),
             f"a caption does not begin with {prefix!r}",
@@ -120,17 +122,17 @@ def _check_scoring(
         scores = captioner.log_probabilities(some, said, prefix=prefix)
         promise(
             isinstance(scores, np.ndarray) and scores.shape == (len(some), len(said)),
-            f"log_probabilities gave the shape {np.shape(scores)}",
-            f"give one row per picture and one column per sentence: {(len(some), len(said))}",
+            f"log_probabilities returned the shape {np.shape(scores)}",
+            f"return one row per picture and one column per sentence: {(len(some), len(said))}",
         )
-        promise(scores.dtype == np.float64, f"log_probabilities gave {scores.dtype}", "give float64")
+        promise(scores.dtype == np.float64, f"log_probabilities returned {scores.dtype}", "return float64")
         promise(
             bool(np.isfinite(scores).all()), "a log-probability is not finite", "sum log-softmax, not logs"
         )
         promise(
             bool((scores <= 1e-6).all()),
             f"a log-probability is {scores.max():.3f}",
-            "give the log of a probability, at most 0",
+            "return the log of a probability, at most 0",
         )
         return scores
 
@@ -177,17 +179,17 @@ def check_generator(
     words = [prompt for prompt in prompts for _ in range(2)]
     seeds = [0, (1 << 62) + 1] * len(prompts)  # a case's seed has 63 bits; some use the lower 32
     pictures = generator.generate(words, seeds)
-    check_list(pictures, len(words), "generate gave {} pictures for {} prompts", "picture per prompt")
+    check_list(pictures, len(words), "generate returned {} pictures for {} prompts", "picture per prompt")
     for picture in pictures:
         promise(
             isinstance(picture, np.ndarray)
             and picture.dtype == np.uint8
             and picture.ndim == 3
             and picture.shape[2] == 3,
-            f"generate gave {kind(picture)} {np.shape(picture)}",
-            "give RGB arrays of uint8, height × width × 3",
+            f"generate returned {kind(picture)} {np.shape(picture)}",
+            "return RGB arrays of uint8, height × width × 3",
         )
-    promise(generator.generate([], []) == [], "no prompts gave pictures", "give [] for them")
+    promise(generator.generate([], []) == [], "an empty list of prompts gave pictures", "return [] for it")
     again = generator.generate(words, seeds)
     backwards = generator.generate(words[::-1], seeds[::-1])[::-1]
     alone = [generator.generate([word], [seed])[0] for word, seed in zip(words, seeds, strict=True)]

@@ -41,7 +41,7 @@ def check_list(values: object, n: int, what: str, one: str, kind: type = object)
     """Refuse what is no list of n things: `what` says how many there are, and are wanted; `one` of what."""
     size = len(values) if isinstance(values, Sequence) else f"a {type(values).__name__}, not a list of"
     fine = isinstance(values, list) and len(values) == n and all(isinstance(v, kind) for v in values)
-    promise(fine, what.format(size, n), f"give a list with one {one}, in order")
+    promise(fine, what.format(size, n), f"return a list with one {one}, in order")
 
 
 def has_method(part: object, port: type, method: str) -> None:
@@ -91,14 +91,18 @@ def check_source(source: Source, hypothesis: Hypothesis, *, seed: int = 0, n: in
     indices = [*range(min(n - 1, explored)), *([Stage.CONFIRM.start] if confirmed else [])]
     n = len(indices)
     cases = source.draw(hypothesis, indices, seed=seed)
-    promise(isinstance(cases, list), f"draw gave a {type(cases).__name__}", "give a list of cases")
+    promise(isinstance(cases, list), f"draw returned a {type(cases).__name__}", "return a list of cases")
     promise(
-        len(cases) == n, f"draw gave {len(cases)} cases for {n} indices", "give one case per index, in order"
+        len(cases) == n,
+        f"draw returned {len(cases)} cases for {n} indices",
+        "return one case per index, in order",
     )
     for index, case in zip(indices, cases, strict=True):
-        promise(isinstance(case, Case), f"draw gave a {type(case).__name__}", "give weakspot.Case values")
         promise(
-            case.index == index, f"index {case.index} came for {index}", "give the cases in the given order"
+            isinstance(case, Case), f"draw returned a {type(case).__name__}", "return weakspot.Case values"
+        )
+        promise(
+            case.index == index, f"index {case.index} came for {index}", "return the cases in the given order"
         )
         promise(
             case.hypothesis == hypothesis, f"case {index} names another hypothesis", "pass it on unchanged"
@@ -173,12 +177,12 @@ def _check_drawing(source: Source, cases: Sequence[Case], *, seed: int) -> None:
         seen = source.contexts([0])
         promise(
             isinstance(source.sees, str) and np.shape(seen)[:1] == (1,) and np.ndim(seen) == 2,
-            f"contexts gave the shape {np.shape(seen)} for one input",
-            "give one row for each input, and say in `sees` what it is",
+            f"contexts returned the shape {np.shape(seen)} for one input",
+            "return one row for each input, and say in `sees` what it is",
         )
         promise(
             bool(((np.asarray(seen) >= 0) & (np.asarray(seen) <= 1)).all()),
-            "contexts gave numbers outside 0 to 1",
+            "contexts returned numbers outside 0 to 1",
             "scale them",
         )
 
@@ -192,12 +196,12 @@ def check_target(target: Target, cases: Sequence[Case], *, deterministic: bool =
     """
     has_method(target, Target, "answer")
     outputs = target.answer(cases)
-    check_list(outputs, len(cases), "answer gave {} outputs for {} cases", "output per case")
+    check_list(outputs, len(cases), "answer returned {} outputs for {} cases", "output per case")
     for case, output in zip(cases, outputs, strict=True):
         promise(
             isinstance(output, Output),
-            f"answer gave a {type(output).__name__}",
-            "give weakspot.Output values",
+            f"answer returned a {type(output).__name__}",
+            "return weakspot.Output values",
         )
         promise(isinstance(output.status, Status), f"status {output.status!r}", "use weakspot.Status")
         if output.status is Status.ERROR:
@@ -239,12 +243,14 @@ def _check_scores(target: Classifier, outputs: Sequence[Output]) -> None:
             "the scores are for other labels than the target's",
             "use the target's labels",
         )
-        promise(values.shape == (len(labels),), f"scores of shape {values.shape}", "give one score per label")
+        promise(
+            values.shape == (len(labels),), f"scores of shape {values.shape}", "return one score per label"
+        )
         promise(bool(np.isfinite(values).all()), "a score is not finite", "check the model's outputs")
         promise(
             bool((values >= 0).all()) and abs(float(values.sum()) - 1) < 1e-3,
             f"the scores sum to {values.sum():.3f}",
-            "give probabilities, not logits",
+            "return probabilities, not logits",
         )
         promise(
             output.scores.top(1)[0][0] == output.answer,
@@ -257,12 +263,12 @@ def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) 
     """Check that a judge gives one verdict per case and never counts an error as a failure."""
     has_method(judge, Judge, "judge")
     verdicts = judge.judge(cases, outputs)
-    check_list(verdicts, len(cases), "judge gave {} verdicts for {} cases", "verdict per case")
+    check_list(verdicts, len(cases), "judge returned {} verdicts for {} cases", "verdict per case")
     for verdict in verdicts:
         promise(
             isinstance(verdict, Verdict),
-            f"judge gave a {type(verdict).__name__}",
-            "give weakspot.Verdict values",
+            f"judge returned a {type(verdict).__name__}",
+            "return weakspot.Verdict values",
         )
         promise(
             verdict.failed in (True, False, None), f"failed is {verdict.failed!r}", "say True, False or None"
@@ -273,7 +279,7 @@ def check_judge(judge: Judge, cases: Sequence[Case], outputs: Sequence[Output]) 
             promise(
                 verdict.failed is None,
                 f"an output with status {status} was judged",
-                "give failed=None for it",
+                "return failed=None for it",
             )
             promise(verdict.status is status, f"{status} became {verdict.status}", "copy the output's status")
     if isinstance(judge, ports.Waiting):

@@ -324,7 +324,7 @@ def check(
     ),
     by: str = option("", "COLUMN", "Group by this column; by model otherwise."),
     leave_one_out: bool = flag(
-        "--leave-one-out", "For each group, train the embedded judge anew on the others."
+        "--leave-one-out", "For each group, train the embedded judge again on the others."
     ),
     keep: Path | None = option(
         None,

@@ -42,6 +42,6 @@ def signature_of(study: Study) -> inspect.Signature:
 def documentation_of(study: Study) -> str:
     """The help of the function, in Google's form."""
     rows = [f"    {field.name}: {field.option.help}" for field in every_field(study)]
-    rows.append("    watch: Who is told of the progress.")
+    rows.append("    watch: Who is told about the progress.")
     about = inspect.cleandoc(study.options.__doc__ or study.about)
     return f"{about}\n\nArgs:\n" + "\n".join(rows) + "\n\nReturns:\n    The run, open for reading.\n"

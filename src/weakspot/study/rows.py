@@ -37,7 +37,9 @@ class Rows:
         "the model answered. `failed` is empty where `status` is an error; `kept` is the SHA-256 of an input "
         "that the run kept in its folder `blobs`."
     )
-    limits = "A search asked where it expected failures: count rates over rows with `fresh` or `baseline`."
+    limits = (
+        "The search asked where it expected failures. Compute rates only from `fresh` or `baseline` rows."
+    )
 
     def __init__(self, run: Run) -> None:
         self.run = run

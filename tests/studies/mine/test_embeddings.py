@@ -124,7 +124,7 @@ def spoilt(row: int, value: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
         (lambda rows: rows[:, 0], r"gave the shape \(16,\) for 16 texts"),
         (spoilt(3, np.nan), "not finite for text 3: 'text number 3'"),
         (spoilt(3, np.inf), "not finite for text 3: 'text number 3'"),
-        (spoilt(2, 0.0), "zeros alone for text 2: 'text number 2'"),
+        (spoilt(2, 0.0), "only zeros for text 2: 'text number 2'"),
         (lambda rows: rows if len(rows) == 16 else rows[:, :4], "rows of 4 numbers, and of 8 before"),
     ],
 )

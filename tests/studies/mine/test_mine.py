@@ -305,7 +305,7 @@ def test_pictures_and_what_others_draw_of_failing_pairs_are_in_the_report(tmp_pa
     page = (tmp_path / "run/report.md").read_text()
     assert "With pictures" in page
     assert "Downstream" in page
-    with pytest.raises(WeakspotError, match="embeds texts alone"):
+    with pytest.raises(WeakspotError, match="embeds only texts"):
         mined(tmp_path / "no", Blind(), images=folder)
 
 

@@ -70,7 +70,7 @@ class HttpImages:
 
     @property
     def about(self) -> str:
-        same = "seeded" if self._seed else "kept" if self._cache else "drawn anew each time"
+        same = "seeded" if self._seed else "kept" if self._cache else "drawn again each time"
         return f"{self.endpoint.url} · {self._fields.get('model', 'its model')} · {same}"
 
     def generate(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[NDArray[np.uint8]]:

@@ -128,8 +128,8 @@ def in_words(known: Mapping[str, Correction], some: Sequence[Finding]) -> str:
     seen = sum(one.failing.n + one.passing.n for one in done)
     which = "The rate is" if len(some) == 1 else f"The rates of {len(done)} of {len(some)} findings are"
     return (
-        f"{which} corrected by what {people} people said of {seen:,} pictures: only pictures that show what "
-        "they should count."
+        f"{which} corrected by what {people} people said about {seen:,} pictures: only pictures that show "
+        "what they should count."
     )
 
 

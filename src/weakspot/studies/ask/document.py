@@ -125,7 +125,7 @@ class AskDocument(Document):
         if cut_off := result.grades.get(CUT_OFF):
             yield f"cut off  {show.plural(cut_off, 'answer')} at the token limit; raise max_tokens"
         if beside := told.unjudged(result):
-            yield f"beside   {beside} (in no rate)"
+            yield f"apart    {beside} (not in the rates)"
         price = f" · {cost['tokens']:,} tokens · ${cost.get('dollars', 0):,.2f}" if cost.get("tokens") else ""
         calls = f"{show.plural(int(cost.get('calls', 0)), 'call')}"
         yield f"asked    {calls}{price} · {show.seconds(float(cost.get('seconds', 0.0)))}"

@@ -268,7 +268,7 @@ class Looker:
             drawn(len(rows))
         if len(rows) < 2:
             raise WeakspotError(
-                "the generator drew hardly any picture of the modes that is as it should be",
+                "hardly any picture that the generator drew of the modes is as it should be",
                 fix="name an attribute and the wanted shares in the map's judge, or use pictures of your own",
             )
         usual = max(1, round(len(rows) * (1 - rate) / rate))

@@ -26,8 +26,8 @@ class MapRows(Rows):
         "that the run kept in its folder `blobs`."
     )
     limits = (
-        "A search asked where it expected failures: count rates over rows with `fresh`, which it never saw, "
-        "or cell by cell; rows with `baseline` are the inputs as they are."
+        "The search asked where it expected failures. Compute rates only from rows with `fresh`, "
+        "which it never saw, or cell by cell. Rows with `baseline` are the inputs as they are."
     )
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

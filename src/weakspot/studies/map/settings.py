@@ -307,8 +307,8 @@ class MapSettings(StudySettings):
         if self.search == "exhaustive" and self.queries * SEARCHED < space.size:
             raise WeakspotError(
                 f"the space {space.name!r} has {space.size:,} cells, more than the search has queries",
-                fix=f"give images={math.ceil(space.size / SEARCHED)}, or use --search auto, which learns "
-                "from the cells beside",
+                fix=f"give images={math.ceil(space.size / SEARCHED)}, or use --search auto, "
+                "which learns from neighbouring cells",
             )
 
     def resumed(self, budget: str) -> Self:

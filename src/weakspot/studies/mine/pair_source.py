@@ -271,7 +271,7 @@ class PairSimilarity:
             raise WeakspotError(f"the encoder gave no finite row for each of {len(texts)} texts")
         lengths = np.linalg.norm(rows, axis=1)
         if not lengths.all():
-            raise WeakspotError(f"the encoder gave zeros alone for {texts[int(lengths.argmin())][:80]!r}")
+            raise WeakspotError(f"the encoder gave only zeros for {texts[int(lengths.argmin())][:80]!r}")
         rows /= lengths[:, None]
         at = {text: row for row, text in enumerate(texts)}
         return [Output(f"{float(rows[at[a]] @ rows[at[b]]):.6f}") for a, b in pairs]

@@ -107,7 +107,7 @@ def load(
 
         if not isinstance(tested, Encoder):
             raise WeakspotError(
-                f"{settings.encoder[:200]} embeds texts alone, so it cannot be checked with pictures",
+                f"{settings.encoder[:200]} embeds only texts, so it cannot be checked with pictures",
                 fix="name an encoder of pictures and texts, or leave out --images",
             )
         read_captioned(str(settings.images))  # refuses a folder without captions

@@ -53,8 +53,8 @@ class MineRows(Rows):
         "others. As csv: the mined pairs alone, the most alike first, as the published script writes them."
     )
     limits = (
-        "Mined pairs were selected because the encoder embeds them alike: count rates over the new pairs "
-        "only, and over those with `fresh` for categories that a search picked."
+        "Mined pairs were selected because the encoder embeds them alike: compute rates from the new pairs "
+        "only, and from those with `fresh` for categories that a search picked."
     )
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

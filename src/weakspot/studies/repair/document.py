@@ -344,5 +344,5 @@ _STAYED: Final = (
     "repaired (counted by picture), and places that look like new modes, on inputs that did not help to find "
     "them. A rise beyond chance is called a trade."
 )
-_UNSEEN: Final = "The rest of the landscape was not measured, so nothing is known of it."
+_UNSEEN: Final = "The rest of the landscape was not measured, so nothing is known about it."
 _TRAINED: Final = "Validation inputs are a part of the repair inputs that took no part in training."

@@ -48,7 +48,7 @@ async function send(form, button) {
     scrollTo(0, 0);
   } catch (problem) {
     told.textContent = `That was not saved${problem.message ? `: ${problem.message.slice(0, 200)}` : ""}. Is ` +
-      "weakspot label still running? Answer again, or load the page anew.";
+      "weakspot label still running? Answer again, or reload the page.";
   }
   shown();
 }

@@ -73,7 +73,7 @@ def exhaustive(log: Log, rng: np.random.Generator) -> None:
     if log.budget < size:
         raise WeakspotError(
             f"{log.budget:,} queries do not reach each of {size:,} cells",
-            fix=f"give at least {size:,}, or use another search, which learns from the cells beside",
+            fix=f"give at least {size:,}, or use another search, which learns from neighbouring cells",
         )
     while log.goes_on:
         row = rng.permutation(np.flatnonzero(log.open))
