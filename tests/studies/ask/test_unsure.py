@@ -103,6 +103,7 @@ def test_people_are_asked_where_the_judge_is_unsure(folder: Path, capsys: pytest
     assert (tile.number, tile.note[-20:]) == ("21 %", ", by people's labels")
     assert "By what 2 people said of 20 answers, it refuses 21 % " in page
     assert "Kinds of questions by people's labels" in page
+    assert "by people's labels; by the judge 8 of 38, 4 unsure" in page
     whole, *kinds = values["labelled"]
     assert (whole["set"], whole["column"], whole["n"], whole["labels"]) == ("benign", "", 38, 20)
     assert values["rate_corrected"] == whole["rate"] == judge["corrected"]["rate"]

@@ -51,29 +51,17 @@ def is_open(verdict: Verdict) -> bool:
 
 
 def routed_name(name: str) -> str:
-    """The name of a judge; several with commas between are asked one after the other."""
-    parts = _split(name)
-    first = JUDGES.find(parts[0])[0].name if JUDGES.knows(parts[0]) else ""
+    """The name of a judge; of several, separated by commas, one that asks them one after the other."""
+    parts = JUDGES.split(name)
+    first = JUDGES.find(parts[0])[0].name if parts and JUDGES.knows(parts[0]) else ""
     if len(parts) < 2 or first in ("panel", SCHEME):
         return name
     return f"{SCHEME}:{','.join(parts)}"
 
 
-def _split(names: str) -> list[str]:
-    """Names of judges with commas between; an option of one may hold a comma too."""
-    found: list[str] = []
-    for part in names.split(","):
-        if found and not JUDGES.knows(part):
-            found[-1] += f",{part}"
-        else:
-            found.append(part.strip())
-    return found
-
-
-def load(names: str, **options: str) -> Routed:
+def load(names: str) -> Routed:
     """`embedded,chat:openai/gpt-4o`: the second is asked where the first is unsure; each may have options."""
-    more = "&".join(f"{key}={value}" for key, value in options.items())
-    wanted = _split(f"{names}?{more}" if more else names)
+    wanted = JUDGES.split(names)
     if len(set(wanted)) != len(wanted):
         raise WeakspotError("a judge is named twice", fix="name each once")
     return Routed({name: JUDGES.load(name) for name in wanted})

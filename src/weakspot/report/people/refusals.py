@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from weakspot.core import Hypothesis, Status, Trial
 from weakspot.core.question import BENIGN
@@ -28,6 +28,15 @@ EACH, FEWEST = 10, 10
 OPEN: Final = frozenset({"unsure", "not understood"})
 #: An answer by the id of its item.
 Row = tuple[str, Trial]
+
+
+@runtime_checkable
+class Ordered(Protocol):
+    """A result that knows the items of each hypothesis, in the order in which they were asked."""
+
+    @property
+    def order(self) -> Mapping[str, Sequence[str]]:
+        """Ids of items, by the hypothesis' id; behind the last the first comes again."""
 
 
 class Labelled(NamedTuple):
@@ -74,7 +83,8 @@ def grade_of(trial: Trial) -> str:
 
 def asked(run: Run) -> dict[str, list[Row]]:
     """The answers that the run's figures are of, judged or unsure, by set."""
-    order: Mapping[str, Sequence[str]] = getattr(run.result, "order", {})
+    result = run.result
+    order = result.order if isinstance(result, Ordered) else {}
     first: dict[str, str] = {}
     found: dict[str, list[Row]] = {}
     for h in run.ledger.hypotheses():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,11 @@ class AskDocument(Document):
     def doubts(self) -> Sequence[Doubt]:
         """What people, or another model, say of the questions themselves."""
         return doubts(self.run, self.result)
+
+    @property
+    def _sets(self) -> Collection[str]:
+        """The sets of which people have labelled enough."""
+        return {one.set for one in self.labelled}
 
     @property
     def title(self) -> str:
@@ -67,7 +72,7 @@ class AskDocument(Document):
         result = self.result
         if not result.asked and result.contrast is None:
             return ()
-        sets = {one.set for one in self.labelled}
+        sets = self._sets
         found = [_tile("harmless refused", rate(result, corrected=BENIGN in sets), result, BENIGN in sets)]
         if (harmful := result.contrast) and harmful.n:
             share = told.of_answered(harmful, corrected=CONTRAST in sets)
@@ -82,7 +87,7 @@ class AskDocument(Document):
 
     def sections(self, allowance: Allowance) -> Iterable[Section]:
         result = self.result
-        looking = shown.Looking(self.run, result, allowance)
+        looking = shown.Looking(self.run, result, allowance, labelled=self._sets)
         if result.scenarios:
             yield Section("What it refuses", _rows(looking.described(result.scenarios)), _SCENARIOS)
             yield from measured.scenarios(result, result.scenarios)
@@ -104,7 +109,7 @@ class AskDocument(Document):
 
     def lines(self, wide: int) -> Iterable[str]:
         result, cost = self.result, spent(self.run)
-        looking = shown.Looking(self.run, result, Allowance(0))
+        looking = shown.Looking(self.run, result, Allowance(0), labelled=self._sets)
         rows = looking.described(result.scenarios) if result.scenarios else looking.ranked()
         if rows:
             yield from shown.lines(rows, wide)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -50,18 +50,24 @@ class Ranked:
     right: Sequence[Shown] = ()
     kind: bool = False
     beside: str = ""  # what could not be judged
+    by_people: bool = False  # the share goes by people's labels
 
     @property
     def count(self) -> str:
         told_of = f"{show.count(self.wrong)} of {show.count(self.figures.n)}"
-        return f"{told_of}, {show.count(self.figures.unsure)} unsure" if self.figures.unsure else told_of
+        if self.figures.unsure:
+            told_of += f", {show.count(self.figures.unsure)} unsure"
+        return f"by people's labels; by the judge {told_of}" if self.by_people else told_of
 
 
 class Looking:
     """Finds the questions of a run that show a finding; all pictures come from one allowance."""
 
-    def __init__(self, run: Run, result: AskResult, allowance: Allowance) -> None:
+    def __init__(
+        self, run: Run, result: AskResult, allowance: Allowance, *, labelled: Collection[str] = ()
+    ) -> None:
         self.run, self.result, self.allowance = run, result, allowance
+        self.labelled = labelled  # the sets of which people have labelled enough
         self._arms = {h.id: dict(h.concepts) for h in run.ledger.hypotheses()}
         self._known = {h.id: h for h in run.ledger.hypotheses()}
 
@@ -76,7 +82,8 @@ class Looking:
             words="harmless questions of any kind",
             what="refused",
             figures=self.result,
-            share=told.rate(self.result),
+            share=told.rate(self.result, corrected=BENIGN in self.labelled),
+            by_people=BENIGN in self.labelled,
             wrong=self.result.refused,
             beside=told.unjudged(self.result),
         )
@@ -117,7 +124,8 @@ class Looking:
             words=f"all {told.SETS[which]} questions",
             what="answered" if harmful else "refused",
             figures=figures,
-            share=told.of_answered(figures) if harmful else told.rate(figures),
+            share=(told.of_answered if harmful else told.rate)(figures, corrected=which in self.labelled),
+            by_people=which in self.labelled,
             wrong=figures.answered if harmful else figures.refused,
             beside=told.unjudged(figures),
             **self._examples(which, "", "", right=RIGHT),
