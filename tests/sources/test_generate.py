@@ -196,7 +196,7 @@ def test_a_good_generator_passes() -> None:
         (Grey(), r"generate gave uint8 \(8, 8\)"),
         (Floats(), "generate gave float64"),
         (Stacked(), "a ndarray, not a list"),
-        (Short(), "generate gave 3 pictures for 4 prompts"),
+        (Short(), "generate returned 3 pictures for 4 prompts"),
         (Generous(), "an empty list of prompts gave pictures"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",

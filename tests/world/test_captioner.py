@@ -175,7 +175,7 @@ def test_other_networks_are_refused(weights: Path) -> None:
     (weights / "captioner-words.onnx").write_bytes((weights / "captioner-image.onnx").read_bytes())
     refused("has the inputs image; wanted: tokens, past, memory")
     (weights / "words.json").write_text('["a"]')
-    refused("no list of tokens")
+    refused("not a list of tokens")
 
 
 def test_numbers_that_are_not_finite_are_an_error(weights: Path) -> None:
