@@ -238,8 +238,8 @@ class Single(Broken):
         (Ends, "is not log P"),
         (Positive, "a log-probability is"),
         (Compares, "differs alone"),
-        (Turned, "gave the shape"),
-        (Single, "gave float32"),
+        (Turned, "returned the shape"),
+        (Single, "returned float32"),
     ],
 )
 def test_a_broken_captioner_is_told(toy: WorldCaptioner, kind: type[Broken], complaint: str) -> None:
