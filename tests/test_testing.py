@@ -119,7 +119,7 @@ def _scored(*values: float) -> Output:
     ("answer", "complaint"),
     [
         (lambda cases: [_scored(0.9, 0.1)] * (len(cases) - 1), "5 outputs for 6"),
-        (lambda cases: ["fly"] * len(cases), "gave a str"),
+        (lambda cases: ["fly"] * len(cases), "returned a str"),
         (lambda cases: [_scored(3.0, -1.0)] * len(cases), "sum to"),
         (lambda cases: [_scored(float("nan"), 1.0)] * len(cases), "not finite"),
         (lambda cases: [_scored(0.1, 0.9)] * len(cases), "not the most probable"),
@@ -156,7 +156,7 @@ class Judging:
     [
         (lambda _: Verdict(True), "was judged"),
         (lambda _: Verdict(None), "became ok"),
-        (lambda _: True, "gave a bool"),
+        (lambda _: True, "returned a bool"),
     ],
 )
 def test_a_broken_judge_is_told(verdict: Callable[[Output], Verdict], complaint: str) -> None:

@@ -106,7 +106,7 @@ def test_as_json(doctor: Any) -> None:
     ("name", "what", "fix"),
     [
         ("python:mine:flat?labels=labels.txt", "neither probabilities nor plain logits", "outputs=logits"),
-        ("python:mine:logits?labels=labels.txt&outputs=probabilities", "are no probabilities", "sum to 1"),
+        ("python:mine:logits?labels=labels.txt&outputs=probabilities", "are not probabilities", "sum to 1"),
         ("python:mine:part?labels=labels.txt", "2) for 3 labels", "one label per output"),
         ("python:mine:fickle?labels=labels.txt", "in another order", "evaluation mode"),
         ("python:mine:breaks?labels=labels.txt", "ValueError: no such thing", "correct it"),

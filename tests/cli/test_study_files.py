@@ -186,7 +186,7 @@ def test_validate_can_look_into_the_models(here: Path, capsys: Any) -> None:
     assert cli(["validate", "study.yaml", "--set", "label=flyy"]) == 0
     assert cli(["validate", "study.yaml", "--set", "label=flyy", "--load"]) == 1
     said = capsys.readouterr().out
-    assert "study.yaml is right: hunt, up to 20,000 images" in said
+    assert "study.yaml is valid: hunt, up to 20,000 images" in said
     assert "has no label 'flyy'" in said
 
 

@@ -63,11 +63,11 @@ def test_a_source_is_its_generator_and_a_judge_its_opinions() -> None:
     source = SimpleNamespace(models=(Model("a"),))
     assert models_in(source) == [source, *source.models]
     assert digest_in(source) == "a-float32"
-    with pytest.raises(WeakspotError, match="another model"):
+    with pytest.raises(WeakspotError, match="a different model"):
         agree(source, SimpleNamespace(models=(Model("b"),)))
     one, other = (Verified(Wrong(), (ClassifierOpinion(Model(name)),)) for name in "ab")
     assert digest_in(one) == "a-float32"
-    with pytest.raises(WeakspotError, match="another model"):
+    with pytest.raises(WeakspotError, match="a different model"):
         agree(one, other)
     assert digest_in(Wrong()) is None
 
@@ -92,5 +92,5 @@ def test_networks_are_found_in_what_a_user_wrote() -> None:
     once, again, other = made(1), made(1), made(2)
     for how in once:
         agree(once[how], again[how])
-        with pytest.raises(WeakspotError, match="another model"):
+        with pytest.raises(WeakspotError, match="a different model"):
             agree(once[how], other[how])

@@ -78,10 +78,10 @@ def test_probabilities_sum_to_one() -> None:
     ("name", "what"),
     [
         ("picture", "no encoder is named"),
-        ("picture?encoder=ngrams", "no encoder of pictures"),
+        ("picture?encoder=ngrams", "not an encoder of pictures"),
         ("picture?encoder=world:encoder&measure=beauty", "no measure of pictures"),
         ("picture?encoder=world:encoder&measure=shows", "no attribute is named"),
-        ("picture?encoder=world:encoder&attribute=a man", "two values at least"),
+        ("picture?encoder=world:encoder&attribute=a man", "at least two different values"),
         ("picture?encoder=world:encoder&attribute=a|b&wanted=1", "wanted share for each"),
         ("picture?encoder=world:encoder&attribute=a|b&wanted=1,-1", "wanted shares cannot"),
         ("picture?encoder=world:encoder&attribute=a|b&value=c", "no value 'c'"),

@@ -86,7 +86,7 @@ def test_a_discrepancy_that_is_no_number_is_an_error_of_that_trial_alone() -> No
         ("summary?measure=rouge", "no measure of summaries"),
         ("summary?epsilon=nan", "epsilon cannot be"),
         ("summary?epsilon=lots", "epsilon cannot be"),
-        ("summary?encoder=extract:3", "no encoder of texts"),
+        ("summary?encoder=extract:3", "not an encoder of texts"),
     ],
 )
 def test_wrong_options_are_refused(name: str, what: str) -> None:

@@ -218,7 +218,7 @@ def test_a_folder_of_timm_is_sent_to_its_own_adapter(tmp_path: Path) -> None:
 def test_pickles_are_read_on_the_users_word_alone(copy: Path, made: tuple[Path, Any, str]) -> None:
     torch.save(made[1].state_dict(), copy / "pytorch_model.bin")
     (copy / "model.safetensors").unlink()
-    assert "add pickle=yes" in refused(f"hf:{copy}", "pickle only").fix
+    assert "add pickle=yes" in refused(f"hf:{copy}", "only as a pickle").fix
     model = MODELS.load(f"hf:{copy}?pickle=yes")
     same = MODELS.load(f"hf:{made[0]}").answer(CASES)
     for one, other in zip(model.answer(CASES), same, strict=True):

@@ -135,7 +135,7 @@ def test_what_cannot_be_loaded_is_said(made: tuple[Path, Any, str], tmp_path: Pa
     refused("hf:not-there", "no folder not-there")
     refused(f"hf:{folder / 'config.json'}", "is a file")
     refused(f"hf:{folder}?revision=main", "no revisions")
-    refused(f"hf:{folder}?device=moon", "no device")
+    refused(f"hf:{folder}?device=moon", "not a device")
     refused(f"hf:{tmp_path}", r"config\.json cannot be read")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
@@ -143,7 +143,7 @@ def test_what_cannot_be_loaded_is_said(made: tuple[Path, Any, str], tmp_path: Pa
     refused(f"hf:{copy}", "cannot be loaded")
     (copy / "model.safetensors").unlink()
     (copy / "pytorch_model.bin").write_bytes(b"\x80\x02.")
-    refused(f"hf:{copy}", "pickle only")
+    refused(f"hf:{copy}", "only as a pickle")
     (copy / "pytorch_model.bin").unlink()
     refused(f"hf:{copy}", "cannot be loaded")
     (copy / "config.json").write_text('{"model_type": "bert"}')

@@ -44,7 +44,7 @@ def test_what_is_neither_is_doubted_once_and_refused_if_it_should_be_probabiliti
     assert "sum to 1.8" in read.doubt
     assert caplog.text.count("my model") == 1
     with pytest.raises(
-        WeakspotError, match=r"no probabilities: they lie between 0\.1 and 0\.9 and sum to 1\.8"
+        WeakspotError, match=r"not probabilities: they lie between 0\.1 and 0\.9 and sum to 1\.8"
     ):
         to_probabilities(sigmoids, 3, outputs="probabilities")
     sure = Reading(("a", "b", "c"), outputs="logits")

@@ -158,7 +158,7 @@ def test_timm_short_names_are_the_hubs(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("spoil", "what"),
     [
-        (lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"), "pickle only"),
+        (lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"), "only as a pickle"),
         (lambda f: (f / "model.safetensors").write_bytes(b"broken"), "cannot be read"),
         (lambda f: folder(f, architecture="huge"), "not an architecture of timm"),
         (
@@ -210,7 +210,7 @@ def test_timm_reads_pickles_on_the_users_word_alone(tmp_path: Path) -> None:
     wanted = scores(MODELS.load(f"timm:{where}?device=cpu"))
     torch.save(network(3).state_dict(), where / "pytorch_model.bin")
     (where / "model.safetensors").unlink()
-    with pytest.raises(WeakspotError, match="pickle only") as error:
+    with pytest.raises(WeakspotError, match="only as a pickle") as error:
         MODELS.load(f"timm:{where}")
     assert "add pickle=yes" in error.value.fix
     np.testing.assert_allclose(scores(MODELS.load(f"timm:{where}?pickle=yes&device=cpu")), wanted, atol=1e-6)

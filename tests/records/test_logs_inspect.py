@@ -193,7 +193,7 @@ def test_a_log_that_was_cut_off_is_one_clear_error(
     for form, path in logs.items():
         data = path.read_bytes()
         (tmp_path / f"cut.{form}").write_bytes(data[: int(len(data) * kept)])
-        with pytest.raises(WeakspotError, match="whole"):
+        with pytest.raises(WeakspotError, match="complete"):
             read_log(tmp_path / f"cut.{form}")
 
 

@@ -162,7 +162,7 @@ def test_why_nothing_is_suspected_is_said() -> None:
         "is not a prediction": replace(given, roles=Roles(score="score")),
         "differs from a label": replace(given, failed=~given.failed),
         "has no scores": replace(given, score=np.full(len(given), np.nan)),
-        "no probabilities": replace(given, score=given.score * 100),
+        "not probabilities": replace(given, score=given.score * 100),
         "fewer than": few,
     }
     for reason, one in reasons.items():

@@ -194,7 +194,7 @@ class TestQuestions:
         [
             ("q.csv", b"question\na\nb,c\n", "line 3 has more fields"),
             ("q.json", b'{"question": ', "line 1"),
-            ("q.json", b"3", "no list of objects"),
+            ("q.json", b"3", "not a list of objects"),
             ("q.jsonl", b'{"question": "a"}\n"\xff"', "line 2 is not UTF-8"),
             ("q.txt", b"hello", "not a kind of file that weakspot reads"),
         ],

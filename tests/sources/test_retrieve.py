@@ -495,12 +495,12 @@ GOOD: dict[str, bytes] = {
     "broken-exif.jpg": saved(gradient("RGB"), "JPEG", exif=b"Exif\x00\x00MM\x00*\xff\xff\xff\xff\x00"),
 }
 BAD: dict[str, tuple[bytes, str]] = {
-    "empty.png": (b"", "no picture in a known format"),
-    "text.jpg": (b"hello", "no picture in a known format"),
+    "empty.png": (b"", "not a picture in a known format"),
+    "text.jpg": (b"hello", "not a picture in a known format"),
     "cut.png": (GOOD["rgb.png"][:-40], "cannot be decoded"),
     "cut.jpg": (saved(gradient("RGB", size=(200, 200)), "JPEG")[:-400], "cannot be decoded"),
     "float.tif": (saved(gradient("F"), "TIFF"), "floating-point"),
-    "script.png": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "no picture in a known format"),
+    "script.png": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not a picture in a known format"),
     "beyond.tif": (saved(Image.fromarray(np.full((4, 4), 1 << 20, np.int32)), "TIFF"), "beyond 16 bits"),
 }
 

@@ -132,7 +132,7 @@ def test_endless_text_is_cut_and_says_so(book: Ledger) -> None:
 def test_duplicates_are_refused_whole(book: Ledger) -> None:
     book.record([trial(0), trial(1, False)], {"images": 2})
     for again in ([trial(2), trial(1), trial(3)], [trial(5), trial(5)]):
-        with pytest.raises(LedgerError, match="there already"):
+        with pytest.raises(LedgerError, match="already recorded"):
             book.record(again, {"images": len(again)})
     assert [t.index for t in book.trials(FLY)] == [0, 1]
     assert book.tally(FLY, Stage.EXPLORE) == Tally(2, 1)

@@ -265,7 +265,7 @@ def test_labels_go_to_csv_and_back(pairs_folder: Path, tmp_path: Path) -> None:
         (b"item,label\nx,same\n", "no column annotator"),
         (b"item,annotator,label\nnone,Ann,same\n", "line 2: the item 'none' is not one of this task"),
         (b"item,annotator,label\nITEM,Ann,perhaps\n", "'perhaps' is not one of this task"),
-        (b"item,annotator,label\nITEM,<b>,same\n", "is no name"),
+        (b"item,annotator,label\nITEM,<b>,same\n", "cannot be used as a name"),
         (b"\xff\xfe\x00", "not UTF-8"),
         (b"", "no column item"),
     ],

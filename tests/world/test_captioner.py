@@ -175,7 +175,7 @@ def test_other_networks_are_refused(weights: Path) -> None:
     (weights / "captioner-words.onnx").write_bytes((weights / "captioner-image.onnx").read_bytes())
     refused("has the inputs image; wanted: tokens, past, memory")
     (weights / "words.json").write_text('["a"]')
-    refused("no list of tokens")
+    refused("not a list of tokens")
 
 
 def test_numbers_that_are_not_finite_are_an_error(weights: Path) -> None:
@@ -238,8 +238,8 @@ class Single(Broken):
         (Ends, "is not log P"),
         (Positive, "a log-probability is"),
         (Compares, "differs alone"),
-        (Turned, "gave the shape"),
-        (Single, "gave float32"),
+        (Turned, "returned the shape"),
+        (Single, "returned float32"),
     ],
 )
 def test_a_broken_captioner_is_told(toy: WorldCaptioner, kind: type[Broken], complaint: str) -> None:

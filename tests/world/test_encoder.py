@@ -111,10 +111,10 @@ class Texts:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (lambda v: v.tolist(), "gave list"),
-        (lambda v: v.astype(np.float64), "gave float64"),
-        (lambda v: v[1:], "gave the shape"),
-        (lambda v: v[:, 0], "gave the shape"),
+        (lambda v: v.tolist(), "returned list"),
+        (lambda v: v.astype(np.float64), "returned float64"),
+        (lambda v: v[1:], "returned the shape"),
+        (lambda v: v[:, 0], "returned the shape"),
         (lambda v: v * np.float32("nan"), "not finite"),
         (lambda v: v * 2, "of length 2.000"),
         (lambda v: np.roll(v, 1, 0), "in another order"),

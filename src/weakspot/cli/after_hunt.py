@@ -269,8 +269,8 @@ def _distances(found: Realism) -> Iterator[str]:
     yield f"fid      {found.fid:.4g}   {sizes} · {plural(found.features, 'feature')}"
     if even := found.even:
         yield (
-            f"         {even.fid:.4g} at {count(even.n)} pictures a side, where the reference is "
-            f"{even.reference:.4g} from itself"
+            f"         {even.fid:.4g} at {count(even.n)} pictures a side; the two halves of the reference "
+            f"are {even.reference:.4g} apart"
         )
     yield f"kid      {found.kid:.4g}   95 % interval [{found.kid_low:.4g}, {found.kid_high:.4g}]"
     if found.few:

@@ -334,7 +334,7 @@ class TestPictures:
             found = figures(run)
             kinds = [what for what, _ in run.ledger.errors()]
         assert (found["n"], found["errors"], found["images_missing"]) == (8, 2, ["benign 1"])
-        assert any("no picture in a known format" in what for what in kinds)
+        assert any("not a picture in a known format" in what for what in kinds)
 
     def test_a_long_answer(self, tmp_path: Path) -> None:
         class Long(Model):

@@ -122,8 +122,8 @@ def test_the_digest_can_be_demanded(tmp_path: Path) -> None:
     [
         ('{"id": 1, "response": "a"}\n{"id": 2,\nnonsense', "line 2 is not a JSON object.*also line 3"),
         ('{"id": 1, "response": "a"}\n{"id": "1", "response": "b"}', r"answered twice \(lines 1 and 2\)"),
-        ('{"id": 1, "response": "a"}\n{"response": "b"}', "line 2 has not an id"),
-        ('{"id": 1}', "line 1 has not a response"),
+        ('{"id": 1, "response": "a"}\n{"response": "b"}', "line 2 does not have an id"),
+        ('{"id": 1}', "line 1 does not have a response"),
         ('{"id": 1, "response": ["a"]}', "line 1: the response is not a text"),
         ('{"id": 1, "response": "a", "status": "fine"}', "line 1: no status is called 'fine'"),
     ],

@@ -254,7 +254,7 @@ def test_the_command(
         ({"images": "world:100"}, "'images' does not go with"),
         ({"space": "world"}, "'space' does not go with"),
         ({"source": "world:cells"}, "'source' does not go with"),
-        ({"search": "dqn", "budget": "images=5000"}, "only the rows that it has"),
+        ({"search": "dqn", "budget": "images=5000"}, "only its own rows"),
         ({"label": "lable"}, "no column 'lable'"),
         ({"concepts": "id"}, None),
     ],

@@ -100,7 +100,7 @@ def _rows(encoder: TextEncoder, texts: list[str], *, first: int) -> NDArray[np.f
         )
     wrong = np.flatnonzero(~(np.isfinite(rows).all(1) & rows.any(1)))
     if len(wrong):
-        what = "zeros alone" if np.isfinite(rows[wrong[0]]).all() else "numbers that are not finite"
+        what = "only zeros" if np.isfinite(rows[wrong[0]]).all() else "numbers that are not finite"
         raise WeakspotError(
             f"{name[:200]} gave {what} for text {first + int(wrong[0]):,}: {texts[wrong[0]][:80]!r}",
             fix="check the encoder, or leave that text out",
