@@ -56,7 +56,7 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
         (["--methods", "our"], "did you mean 'ours'"),
         (["--worlds", "0"], "leave nothing to measure"),
         (["--budget", "3"], "too few"),
-        (["--workers", "-2"], "cannot work"),
+        (["--workers", "-2"], "are too few"),
         (["--sede", "3"], "did you mean '--seed'"),
     ],
 )

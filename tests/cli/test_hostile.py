@@ -43,7 +43,7 @@ def is_clean(text: str) -> bool:
 def test_hostile_text_is_shown_and_never_obeyed(weakspot: Shell, toy: Path, target: str, source: str) -> None:
     done = weakspot("hunt", target, "--source", source, *HUNT)
     assert done.returncode == 0, done.stderr
-    assert "it is on a flower." in done.stdout
+    assert "it is on a flower" in done.stdout
     assert is_clean(done.stdout)
     assert is_clean(done.stderr)
     assert max(map(len, (done.stdout + done.stderr).splitlines())) <= 200

@@ -51,7 +51,7 @@ def test_a_table_and_json(photos: Path, tmp_path: Path, capsys: pytest.CaptureFi
         "elsewhere",
         "cosine",
     ]
-    assert printed.splitlines()[1].startswith("dog ↔ cat")
+    assert printed.splitlines()[1].strip().startswith("dog ↔ cat")
     assert "30 pictures" in printed
     assert cli([*args, "--judge", "rules", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -176,8 +176,8 @@ class Returns:
 
 
 ODD = {
-    "one too few": (lambda results: results[:-1], "results for|not those of"),
-    "one too many": (lambda results: [*results, results[0]], "results for|not those of"),
+    "one too few": (lambda results: results[:-1], "results for|do not match"),
+    "one too many": (lambda results: [*results, results[0]], "results for|do not match"),
     "none at all": (lambda _: None, "NoneType"),
     "a generator": (lambda results: (r for r in results), "generator"),
     "empty places": (lambda results: [None] * len(results), "of type NoneType"),

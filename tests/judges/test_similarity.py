@@ -44,7 +44,7 @@ def test_the_target_answers_with_the_cosine() -> None:
     for case, output in zip(CASES, outputs, strict=True):
         one, two = Bag().embed_texts(case.input[:2]).astype(float)
         assert float(output.answer or "") == pytest.approx(float(one @ two), abs=1e-5)
-    with pytest.raises(WeakspotError, match="zeros alone"):
+    with pytest.raises(WeakspotError, match="only zeros"):
         PairSimilarity(Zero()).answer(CASES)
     with pytest.raises(WeakspotError, match="not a pair of texts"):
         PairSimilarity(Bag()).answer([Case(Hypothesis("x"), 0, 0, "a text", "")])

@@ -58,6 +58,8 @@ def _poison(run: Run) -> None:
         told = {"words": HOSTILE, "failing": 0.5, "usual": 0.01}
         kept = ledger.fact("result")
         ledger.set_fact("result", kept | {"common": [told], "answers": [[HOSTILE, 1.0]], "found": 8})
+    if study == "ask":  # what a server calls its model
+        ledger.set_fact("result", ledger.fact("result") | {"model": HOSTILE, "images_missing": [HOSTILE]})
     if study in ("hunt", "map"):
         usual = ledger.tally(base, Stage.EXPLORE) if base is not None else ledger.tally(words, Stage.EXPLORE)
         own = rate(ledger.tally(words, Stage.CONFIRM))

@@ -77,7 +77,7 @@ class Server:
         self.links: dict[str, str] = {}
         while (line := self.process.stdout.readline()).startswith("link"):
             link, _, person = line.removeprefix("link").strip().partition("  for ")
-            self.links[person.strip().removesuffix(" alone")] = link
+            self.links[person.strip().removesuffix(" only")] = link
 
     def kill(self) -> None:
         """End it as a power cut would."""

@@ -302,10 +302,10 @@ def test_tables_that_say_little(told: Any, rows: Rows, said: str) -> None:
         (["t.csv", "--text", "captoin"], "no column 'captoin'", "did you mean 'caption'?"),
         (["t.csv", "--ignore", "ligth"], "no column 'ligth'", "did you mean 'light'?"),
         (["t.csv", "--failed", "los > 4"], "there is no column 'los'", ""),
-        (["t.csv", "--failed", "label >"], "not complete", ""),
+        (["t.csv", "--failed", "label >"], "incomplete", ""),
         (["t.csv", "--failed", "__import__('os').system('touch owned')"], "--failed", ""),
         (["t.csv", "--sentences", "5"], "5 conditions cannot be combined", "choose 1, 2 or 3"),
-        (["t.csv", "--budget", "images=10"], "'budget' is an option of hunt alone", "leave it out"),
+        (["t.csv", "--budget", "images=10"], "'budget' is an option for hunt only", "leave it out"),
         (["t.csv", "--seed", "-1"], "", ""),
         (["absent.csv"], "absent.csv does not exist", ""),
         (["empty.csv"], "empty.csv is empty", ""),
@@ -332,7 +332,7 @@ def test_python_says_the_same_errors(here: Path) -> None:
     rows = night(60)
     with pytest.raises(WeakspotError, match="has no rows"):
         weakspot.hunt([], out="run")
-    with pytest.raises(WeakspotError, match="option of hunt alone"):
+    with pytest.raises(WeakspotError, match="option for hunt only"):
         weakspot.hunt(rows, budget="images=3", out="run")
     with pytest.raises(WeakspotError, match="no column 'lable'"):
         weakspot.hunt(rows, label="lable", out="run")
