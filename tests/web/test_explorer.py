@@ -34,6 +34,7 @@ from weakspot.studies.ask.result import AskResult, Item, Slice
 from weakspot.web.compare import compared
 from weakspot.web.explorer import Explorer
 from weakspot.web.pictures import Pictures
+from weakspot.web.runs import sight
 
 
 @pytest.fixture
@@ -155,6 +156,17 @@ def test_two_runs_are_compared_case_by_case(tmp_path: Path) -> None:
     friend = caller(Explorer(tmp_path).app()).open()
     assert "case by case" in friend("/compare?a=a&b=b").text
     assert friend("/compare?a=a&b=..").status == 200
+
+
+def test_a_comparison_shows_the_intervals_of_the_runs_page(tmp_path: Path) -> None:
+    """Draws that were planned, as ask's are, have a narrower interval than those that were watched."""
+    make_ask(tmp_path / "a"), make_ask(tmp_path / "b")
+    make_hunt(tmp_path / "c"), make_hunt(tmp_path / "d")
+    for one, two in (("a", "b"), ("c", "d")):
+        shown = {line.hypothesis.id: line.rate for line in sight(one, tmp_path / one).lines}
+        lines = compared(tmp_path / one, tmp_path / two).lines
+        assert lines
+        assert all(line.first == line.second == shown[line.hypothesis.id] for line in lines)
 
 
 def test_words_are_tried_one_at_a_time(view: Caller) -> None:

@@ -12,7 +12,7 @@ from weakspot.report.plots import Axis, Bar, axis
 from weakspot.stats import adjusted_holm
 from weakspot.stats.contrast import Contrast, contrast_paired
 from weakspot.store import Run, rate
-from weakspot.study.rates import Rates, comparable, rates_of
+from weakspot.study.rates import Rates, comparable, fixed, rates_of
 from weakspot.web.runs import phrases
 from weakspot.web.trials import reading
 
@@ -55,8 +55,16 @@ def compared(first: Path, second: Path) -> Comparison:
         words = phrases(left.hypotheses().values())
         pairs = [(h, keys[h.id], key) for key, h in right.hypotheses().items() if h.id in keys]
         tallies = left.tallies(), right.tallies()
+        plans = fixed(one), fixed(two)
         rated = [
-            (h, a, b, rate(tallies[0].get(a, Tally())), rate(tallies[1].get(b, Tally()))) for h, a, b in pairs
+            (
+                h,
+                a,
+                b,
+                rate(tallies[0].get(a, Tally()), fixed=plans[0]),
+                rate(tallies[1].get(b, Tally()), fixed=plans[1]),
+            )
+            for h, a, b in pairs
         ]
         rated = [row for row in rated if row[3].n and row[4].n]
         rated.sort(key=lambda row: -abs(row[3].value - row[4].value))
