@@ -21,6 +21,7 @@ from weakspot.core import Tally, WeakspotError
 from weakspot.report import format as show
 from weakspot.report.markdown import escape, table
 from weakspot.store import Run
+from weakspot.study.lifecycle import UNDONE
 from weakspot.study.rates import OVERALL, Excluded, rates_of
 
 ALPHA: Final = 0.05
@@ -149,7 +150,7 @@ def _whole(run: Run, most: float) -> list[str]:
     """Refuse a run of which nothing can be said; notes on one that was cut short."""
     rates_of(run)  # refused where it has none
     state = run.state
-    if state == "running" or state.startswith("stopped: broken"):
+    if state == "running" or state.startswith(UNDONE):
         raise WeakspotError(f"{run.folder} is not finished ({state})", fix=f"weakspot resume {run.folder}")
     total = reduce(Tally.plus, run.ledger.tallies().values(), Tally())
     if total.drawn and total.errors > most * total.drawn:
