@@ -26,7 +26,7 @@ def hunted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_certified_run_passes_and_says_what_was_seen(hunted: Path, capsys: Any) -> None:
     assert cli(["gate", str(hunted), "--certified", "0.15"]) == 0
     said = capsys.readouterr().out
-    assert "ok    any other caption that was tried  at most 15 % (of " in said
+    assert "ok  any other caption that was tried  at most 15 % (of " in said
     assert "--certified passes only if the run shows it (at 95 %)" in said
     assert cli(["gate", str(hunted), "--certified", "0.05"]) == 1
     assert "FAIL  any other caption that was tried" in capsys.readouterr().out

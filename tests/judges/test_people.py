@@ -64,7 +64,9 @@ def test_a_map_stops_for_ratings_and_goes_on_with_them(tmp_path: Path) -> None:
             budget="images=80", above=0.5, out=run,
         )  # fmt: skip
     with Run.read(run) as waits:  # it is not called broken
-        assert re.match(r"stopped: people are needed: \d+ outputs wait for people's ratings", waits.state), waits.state
+        assert re.match(r"stopped: people are needed: \d+ outputs wait for people's ratings", waits.state), (
+            waits.state
+        )
     sittings = 0
     result = None
     while result is None:

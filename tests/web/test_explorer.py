@@ -150,7 +150,7 @@ def test_two_runs_are_compared_case_by_case(tmp_path: Path) -> None:
     assert (line.paired.n, line.paired.only_first, line.paired.only_second) == (50, 0, 8)
     assert line.paired.exact == mcnemar(0, 8)
     assert line.paired.low < line.paired.difference == 8 / 50 < line.paired.high
-    assert found.both == ("it is on a flower.",)
+    assert found.both == ("it is on a flower",)
     assert compared(first, other).same_seed is False
     assert all(one.paired is None for one in compared(first, other).lines)
     friend = caller(Explorer(tmp_path).app()).open()

@@ -23,6 +23,7 @@ from weakspot.report.markdown import escape, table
 from weakspot.store import Run
 from weakspot.study.lifecycle import UNDONE
 from weakspot.study.rates import OVERALL, Excluded, rates_of
+from weakspot.text.clauses import legible
 
 ALPHA: Final = 0.05
 #: What a check is about.
@@ -224,7 +225,7 @@ def conclusion(found: Gate) -> str:
     n, bad = len(found.checks), found.failed
     if not bad:
         return f"passed: {show.plural(n, 'check')}"
-    which = ", ".join(f"‘{show.shorten(check.words, 80)}’" for check in bad[:3])
+    which = ", ".join(f"‘{show.shorten(legible(check.words), 80)}’" for check in bad[:3])
     more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
     return f"failed: {len(bad)} of {show.plural(n, 'check')}: {which}{more}"
 
@@ -248,7 +249,10 @@ def markdown(found: Gate) -> str:
     about = f"{escape(found.model, 120)}: `{found.run.replace('`', '')}`"
     other = f" against `{found.against.replace('`', '')}`" if found.against else ""
     verdict = "❌ failed" if found.failed else "✅ passed"
-    rows = [("✅" if one.passed else "❌", show.shorten(one.words, 160), *cells(one)) for one in found.checks]
+    rows = [
+        ("✅" if one.passed else "❌", show.shorten(legible(one.words), 160), *cells(one))
+        for one in found.checks
+    ]
     blocks = [
         f"## weakspot gate: {verdict}",
         f"{about}{other}",

@@ -218,7 +218,7 @@ def _matrix(data: Mapping[str, Any], run: Path, wide: int) -> Iterator[str]:
     for source in data["sources"]:
         yield from folded(f"pictures of {source}", wide)
         for at, row in enumerate(data["rows"]):
-            yield from (f"  {line}" for line in folded(row["phrase"], wide - 2))
+            yield from (f"  {line}" for line in folded(clauses.legible(row["phrase"]), wide - 2))
             cells = []
             for cell in cells_of(data, source, at):
                 here = rate_of(cell)

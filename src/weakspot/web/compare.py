@@ -13,6 +13,7 @@ from weakspot.stats import adjusted_holm
 from weakspot.stats.contrast import Contrast, contrast_paired
 from weakspot.store import Run, rate
 from weakspot.study.rates import Rates, comparable, fixed, rates_of
+from weakspot.text.clauses import legible
 from weakspot.web.runs import phrases
 from weakspot.web.trials import reading
 
@@ -72,7 +73,7 @@ def compared(first: Path, second: Path) -> Comparison:
         lines = [
             HypothesisPair(
                 h,
-                words[h.id],
+                legible(words[h.id]),
                 before,
                 after,
                 (scale.bar(before), scale.bar(after)),
@@ -84,7 +85,7 @@ def compared(first: Path, second: Path) -> Comparison:
         ]
         adjusted = iter(adjusted_holm([line.paired.p for line in lines if line.paired]))
         lines = [line._replace(adjusted=next(adjusted)) if line.paired else line for line in lines]
-        found = [{f.phrase: None for f in run.findings if f.confirmed} for run in (one, two)]
+        found = [{legible(f.phrase): None for f in run.findings if f.confirmed} for run in (one, two)]
         return Comparison(
             settings=differing(one.config, two.config),
             same_seed=same,
