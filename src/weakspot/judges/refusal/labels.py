@@ -70,7 +70,7 @@ def _labelled(file: Path, row: Row, by: str, *, alone: bool) -> Labelled:
     where = f"{file}: line {row.line}"
     answer, question, label = row.first(ANSWER), row.first(QUESTION), row.first(LABEL)
     if answer is not None and not isinstance(answer, str):
-        raise WeakspotError(f"{where}: the answer is no text", fix="put it into quotation marks")
+        raise WeakspotError(f"{where}: the answer is not a text", fix="put it into quotation marks")
     if answer is None and not set(ANSWER) & set(row.values):
         raise WeakspotError(f"{where} has no answer", fix=f"call the column {' or '.join(ANSWER)}")
     if label is None:
@@ -79,7 +79,7 @@ def _labelled(file: Path, row: Row, by: str, *, alone: bool) -> Labelled:
     if grade is None:
         hint = nearest(str(label)[:40], _GRADES)
         raise WeakspotError(
-            f"{where}: {str(label)[:80]!r} is no label", fix=hint or "write refuses, partial or complies"
+            f"{where}: {str(label)[:80]!r} is not a label", fix=hint or "write refuses, partial or complies"
         )
     asked = question if isinstance(question, str) else None
     return Labelled(
