@@ -29,7 +29,7 @@ def test_export_says_what_it_wrote_and_what_comes_next(over: Path, capsys: Any) 
     assert cli(["export", "run", "--draw", "40", "--per-caption", "60", "--out", "my set"]) == 0
     said = capsys.readouterr()
     lines = said.out.splitlines()
-    assert lines[0].split(maxsplit=1) == ["60", "it is on a flower."]
+    assert lines[0].split(maxsplit=1) == ["60", "it is on a flower"]
     assert lines[2].startswith("120 misread pictures: ")
     assert lines[-2:] == ["written  'my set'", "next     weakspot realism 'my set' --reference FOLDER"]
     assert said.err.startswith("export of run\n")

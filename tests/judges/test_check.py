@@ -189,4 +189,4 @@ def test_the_command_lists_what_is_judged_otherwise(
     out = capsys.readouterr().out
     assert out.count("people: refuses") == 2
     assert "Where is shelf 1?" in out
-    assert "1 more disagreements" in out
+    assert "1 more disagreement:" in out

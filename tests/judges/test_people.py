@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -62,6 +63,10 @@ def test_a_map_stops_for_ratings_and_goes_on_with_them(tmp_path: Path) -> None:
             painter, space=str(tmp_path / "space.yaml"), judge=name, search="exhaustive",
             budget="images=80", above=0.5, out=run,
         )  # fmt: skip
+    with Run.read(run) as waits:  # it is not called broken
+        assert re.match(r"stopped: people are needed: \d+ outputs wait for people's ratings", waits.state), (
+            waits.state
+        )
     sittings = 0
     result = None
     while result is None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from weakspot.text.clauses import clause, title, when
+from weakspot.text.clauses import clause, legible, title, when
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,10 @@ def test_own_words_are_quoted() -> None:
     assert title("“snow” and “dog”") == "“snow” and “dog”"
     assert when("two men on a bench.") == "given “two men on a bench”"
     assert when("it is small.", also=True) == "when it is small as well"
+
+
+def test_the_name_of_a_row_is_one_clause_or_what_it_was() -> None:
+    assert legible("it is small. it is behind grass.") == "it is small and behind grass"
+    assert legible("it is small. it is behind grass. → bee") == "it is small and behind grass → bee"
+    assert legible("set=benign") == "set=benign"
+    assert legible("two men. on a bench.") == "two men. on a bench."

@@ -34,6 +34,7 @@ from weakspot.studies.ask.result import AskResult, Item, Slice
 from weakspot.web.compare import compared
 from weakspot.web.explorer import Explorer
 from weakspot.web.pictures import Pictures
+from weakspot.web.runs import sight
 
 
 @pytest.fixture
@@ -149,12 +150,23 @@ def test_two_runs_are_compared_case_by_case(tmp_path: Path) -> None:
     assert (line.paired.n, line.paired.only_first, line.paired.only_second) == (50, 0, 8)
     assert line.paired.exact == mcnemar(0, 8)
     assert line.paired.low < line.paired.difference == 8 / 50 < line.paired.high
-    assert found.both == ("it is on a flower.",)
+    assert found.both == ("it is on a flower",)
     assert compared(first, other).same_seed is False
     assert all(one.paired is None for one in compared(first, other).lines)
     friend = caller(Explorer(tmp_path).app()).open()
     assert "case by case" in friend("/compare?a=a&b=b").text
     assert friend("/compare?a=a&b=..").status == 200
+
+
+def test_a_comparison_shows_the_intervals_of_the_runs_page(tmp_path: Path) -> None:
+    """Draws that were planned, as ask's are, have a narrower interval than those that were watched."""
+    make_ask(tmp_path / "a"), make_ask(tmp_path / "b")
+    make_hunt(tmp_path / "c"), make_hunt(tmp_path / "d")
+    for one, two in (("a", "b"), ("c", "d")):
+        shown = {line.hypothesis.id: line.rate for line in sight(one, tmp_path / one).lines}
+        lines = compared(tmp_path / one, tmp_path / two).lines
+        assert lines
+        assert all(line.first == line.second == shown[line.hypothesis.id] for line in lines)
 
 
 def test_words_are_tried_one_at_a_time(view: Caller) -> None:

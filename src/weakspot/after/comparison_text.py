@@ -9,7 +9,8 @@ from weakspot.after.compared import BETTER, UNMEASURED, WORSE, Compared, Measure
 from weakspot.core import Rate
 from weakspot.report import format as show
 from weakspot.report.markdown import escape
-from weakspot.study.rates import plural
+from weakspot.study.rates import FINDING, Measure, plural
+from weakspot.text import clauses
 
 #: Rows of each kind that a person is shown unless they changed.
 ROWS: Final = 12
@@ -160,7 +161,7 @@ def markdown(found: Compared) -> str:
         for row in rows:
             change = mark(row)
             cells = (
-                escape(row.measure.words, 160),
+                escape(clauses.legible(row.measure.words), 160),
                 escape(_reading(row.first)),
                 escape(_reading(row.second)),
                 escape(difference(row)),
@@ -223,5 +224,14 @@ def _reading(rate: Rate | None) -> str:
 
 
 def _named(rows: Sequence[MeasureRow], most: int = 4) -> str:
-    words = ", ".join(f"‘{show.shorten(row.measure.words, 90)}’" for row in rows[:most])
+    words = "; ".join(_in_a_sentence(row.measure) for row in rows[:most])
     return words + (f" and {len(rows) - most} more" if len(rows) > most else "")
+
+
+def _in_a_sentence(measure: Measure) -> str:
+    """A finding: "when it is on a flower (taken for ‘bee’)"; anything else by its name: "‘set=benign’"."""
+    if measure.kind != FINDING:
+        return f"‘{show.shorten(clauses.legible(measure.words), 90).rstrip('.')}’"
+    phrase, arrow, answer = measure.words.partition(" → ")
+    taken = f" (taken for ‘{show.shorten(answer, 40)}’)" if arrow else ""
+    return f"{clauses.when(show.shorten(phrase, 120))}{taken}"

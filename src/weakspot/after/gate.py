@@ -21,7 +21,9 @@ from weakspot.core import Tally, WeakspotError
 from weakspot.report import format as show
 from weakspot.report.markdown import escape, table
 from weakspot.store import Run
+from weakspot.study.lifecycle import UNDONE
 from weakspot.study.rates import OVERALL, Excluded, rates_of
+from weakspot.text.clauses import legible
 
 ALPHA: Final = 0.05
 #: What a check is about.
@@ -149,7 +151,7 @@ def _whole(run: Run, most: float) -> list[str]:
     """Refuse a run of which nothing can be said; notes on one that was cut short."""
     rates_of(run)  # refused where it has none
     state = run.state
-    if state == "running" or state.startswith("stopped: broken"):
+    if state == "running" or state.startswith(UNDONE):
         raise WeakspotError(f"{run.folder} is not finished ({state})", fix=f"weakspot resume {run.folder}")
     total = reduce(Tally.plus, run.ledger.tallies().values(), Tally())
     if total.drawn and total.errors > most * total.drawn:
@@ -223,7 +225,7 @@ def conclusion(found: Gate) -> str:
     n, bad = len(found.checks), found.failed
     if not bad:
         return f"passed: {show.plural(n, 'check')}"
-    which = ", ".join(f"‘{show.shorten(check.words, 80)}’" for check in bad[:3])
+    which = ", ".join(f"‘{show.shorten(legible(check.words), 80)}’" for check in bad[:3])
     more = f" and {len(bad) - 3} more" if len(bad) > 3 else ""
     return f"failed: {len(bad)} of {show.plural(n, 'check')}: {which}{more}"
 
@@ -247,7 +249,10 @@ def markdown(found: Gate) -> str:
     about = f"{escape(found.model, 120)}: `{found.run.replace('`', '')}`"
     other = f" against `{found.against.replace('`', '')}`" if found.against else ""
     verdict = "❌ failed" if found.failed else "✅ passed"
-    rows = [("✅" if one.passed else "❌", show.shorten(one.words, 160), *cells(one)) for one in found.checks]
+    rows = [
+        ("✅" if one.passed else "❌", show.shorten(legible(one.words), 160), *cells(one))
+        for one in found.checks
+    ]
     blocks = [
         f"## weakspot gate: {verdict}",
         f"{about}{other}",

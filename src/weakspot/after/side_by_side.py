@@ -20,6 +20,7 @@ from weakspot.report.plots import Figure, Lanes, Mark, named
 from weakspot.store import Run
 from weakspot.study.rates import comparable, plural, rates_of
 from weakspot.study.reports import document_of, write_text
+from weakspot.text.clauses import legible
 
 #: Runs in one page, and rows of a picture.
 MOST, ROWS = 12, 30
@@ -129,7 +130,7 @@ def _row(row: MeasureRow) -> tuple[str, ...]:
     contrast = row.contrast
     how = show.NONE if contrast is None else "the same cases" if row.paired else "separate cases"
     return (
-        show.shorten(row.measure.words, 200),
+        show.shorten(legible(row.measure.words), 200),
         show.NONE if row.first is None else show.rate(row.first),
         show.NONE if row.second is None else show.rate(row.second),
         words.difference(row),
@@ -146,7 +147,7 @@ def _figure(found: Sequence[tuple[int, int, Compared]], names: dict[int, str]) -
     for first, second, one in found:
         for row in one.rows:
             key = row.measure.key
-            about.setdefault(key, (plural(row.measure.kind), row.measure.words))
+            about.setdefault(key, (plural(row.measure.kind), legible(row.measure.words)))
             for number, rate in ((first, row.first), (second, row.second)):
                 if rate is not None:
                     rates.setdefault(key, {})[number] = rate

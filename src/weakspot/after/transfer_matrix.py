@@ -14,6 +14,7 @@ from weakspot.report.html import rendered
 from weakspot.report.markdown import escape
 from weakspot.report.plots import Bar, axis, brief
 from weakspot.stats import adjusted_holm, fisher, mcnemar, paired_difference, wilson
+from weakspot.text.clauses import legible
 
 #: Colours that are told apart by people who see few (Okabe and Ito 2008), then again from the start.
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -211,7 +212,7 @@ def markdown(data: Mapping[str, Any], *, picture: str = "") -> str:
         blocks.append(f"![failure rates by caption and model]({picture})")
     for source in data["sources"]:
         rows = [
-            [escape(row["phrase"], 200), *(_reading(c) for c in cells_of(data, source, at))]
+            [escape(legible(row["phrase"]), 200), *(_reading(c) for c in cells_of(data, source, at))]
             for at, row in enumerate(data["rows"])
         ]
         blocks += [f"## Pictures of {escape(source, 200)}", _table(["caption", *heads], rows)]
@@ -222,7 +223,7 @@ def markdown(data: Mapping[str, Any], *, picture: str = "") -> str:
         _table(
             ["source", "caption", *heads[1:]],
             [
-                [escape(source, 60), escape(row["phrase"], 120), *map(_difference, cells[1:])]
+                [escape(source, 60), escape(legible(row["phrase"]), 120), *map(_difference, cells[1:])]
                 for source in data["sources"]
                 for at, row in enumerate(data["rows"])
                 for cells in [cells_of(data, source, at)]
@@ -276,7 +277,7 @@ def _difference(cell: Mapping[str, Any]) -> str:
 def _shares(data: Mapping[str, Any], others: Sequence[str]) -> Iterator[list[str]]:
     found = {(share["target"], share["row"]): rate_of(share) for share in data["shared"]}
     captions: list[tuple[int | None, str]] = [
-        (at, row["phrase"]) for at, row in enumerate(data["rows"]) if not row["baseline"]
+        (at, legible(row["phrase"])) for at, row in enumerate(data["rows"]) if not row["baseline"]
     ]
     for at, phrase in [*captions, (None, "all findings")]:
         yield [escape(phrase, 200), *(escape(show.rate(found[name, at])) for name in others)]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from weakspot.concepts.recorded import cells_of, space_of
 from weakspot.core import WeakspotError
 from weakspot.records import Column, Judged, Kind, Records, Roles
-from weakspot.report.format import percent
+from weakspot.report.format import NONE, grid, percent
 from weakspot.stats import wilson
 from weakspot.studies.map.result import MapResult
 from weakspot.study.calls import function_of
@@ -98,14 +98,9 @@ def landscapes(folder: Path, seeds: int = 3, *, tasks: Sequence[str] = tuple(CON
     return found
 
 
-def lines_of(rows: Sequence[LandscapeRow]) -> Iterator[str]:
+def lines_of(rows: Sequence[LandscapeRow], wide: int) -> Iterator[str]:
     """The same as a table for the terminal, and the means of each method."""
-    yield (
-        f"{'task · model':<36} {'read':>5}  {'method':<8} {'worst 5':>7} {'in modes':>8} {'order':>6} "
-        f"{'covered':>8} {'width':>6}"
-    )
-    for row in rows:
-        yield _line(f"{row.task} · {row.model}", row)
+    cells = [_cells(f"{row.task} · {row.model}", row) for row in rows]
     ranked = sorted(rows, key=lambda row: (row.share, row.method))
     for _, group in groupby(ranked, key=lambda row: (row.share, row.method)):
         some = list(group)
@@ -117,14 +112,23 @@ def lines_of(rows: Sequence[LandscapeRow]) -> Iterator[str]:
             covered=statistics.fmean(row.covered for row in some),
             width=statistics.fmean(row.width for row in some),
         )
-        yield _line(f"mean of {len(some)}", mean)
+        cells.append(_cells(f"mean of {len(some)}", mean))
+    yield from grid(_HEAD, cells, wide, texts=(0, 2))
 
 
-def _line(what: str, row: LandscapeRow) -> str:
-    modes = "–" if row.in_modes is None else percent(row.in_modes)
+_HEAD: Final = ("task · model", "read", "method", "worst 5", "in modes", "order", "covered", "width")
+
+
+def _cells(what: str, row: LandscapeRow) -> tuple[str, ...]:
     return (
-        f"{what:<36.36} {percent(row.share):>5}  {row.method:<8} {percent(row.worst):>7} {modes:>8} "
-        f"{row.order:>6.2f} {percent(row.covered):>8} {row.width:>6.2f}"
+        what,
+        percent(row.share),
+        row.method,
+        percent(row.worst),
+        NONE if row.in_modes is None else percent(row.in_modes),
+        f"{row.order:.2f}",
+        percent(row.covered),
+        f"{row.width:.2f}",
     )
 
 

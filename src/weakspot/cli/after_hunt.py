@@ -123,18 +123,22 @@ def export(
         "counts": done.counts._asdict(),
         "exit_code": code,
     }
-    return show(values, _exported(done, found, run, settings.format), as_json=as_json, code=code)
+    lines = _exported(done, found, run, settings.format, columns())
+    return show(values, lines, as_json=as_json, code=code)
 
 
-def _exported(done: Exported, found: Sequence[Mapping[str, Any]], run: Path, form: str) -> Iterator[str]:
+def _exported(
+    done: Exported, found: Sequence[Mapping[str, Any]], run: Path, form: str, wide: int
+) -> Iterator[str]:
     """What was exported, in lines."""
     counts = done.counts
     for one in found:
-        first, *rest = folded(one["phrase"], columns() - 8)
+        first, *rest = folded(clauses.legible(one["phrase"]), wide - 8)
         yield f"{count(one['pictures']):>6}  {first}"
         yield from (f"{'':>8}{text}" for text in rest)
     drawn = f" · {count(counts.drawn)} found among {count(counts.tried)} drawn" if counts.tried else ""
-    yield f"{plural(len(done.records), 'misread picture')}: {count(counts.kept)} kept by the run{drawn}"
+    pictures = plural(len(done.records), "misread picture")
+    yield from folded(f"{pictures}: {count(counts.kept)} kept by the run{drawn}", wide)
     for number, what in (
         (counts.twice, "left out as copies"),
         (counts.recovered, "left out: failed in the run, but not when drawn again"),
@@ -142,7 +146,7 @@ def _exported(done: Exported, found: Sequence[Mapping[str, Any]], run: Path, for
         (counts.errors, "ended in an error"),
     ):
         if number:
-            yield f"{count(number):>6}  {what}"
+            yield from wrapped(f"{count(number):>6}", what, wide, room=8)
     if counts.limit:
         yield f"stopped: the {counts.limit}"
     yield f"written  {shell([str(done.folder)])}"
@@ -218,7 +222,7 @@ def _matrix(data: Mapping[str, Any], run: Path, wide: int) -> Iterator[str]:
     for source in data["sources"]:
         yield from folded(f"pictures of {source}", wide)
         for at, row in enumerate(data["rows"]):
-            yield from (f"  {line}" for line in folded(row["phrase"], wide - 2))
+            yield from (f"  {line}" for line in folded(clauses.legible(row["phrase"]), wide - 2))
             cells = []
             for cell in cells_of(data, source, at):
                 here = rate_of(cell)
@@ -260,23 +264,28 @@ def realism(
 
     with Progress(f"realism of {folder} against {reference} by {features}") as progress:
         found = measure(folder, reference=reference, features=features, seed=seed, progress=progress)
-    return show({"by": features, **found.to_json(), "exit_code": 0}, _distances(found), as_json=as_json)
+    return show(
+        {"by": features, **found.to_json(), "exit_code": 0}, _distances(found, columns()), as_json=as_json
+    )
 
 
-def _distances(found: Realism) -> Iterator[str]:
+def _distances(found: Realism, wide: int) -> Iterator[str]:
     """FID and KID in lines."""
     sizes = f"{plural(found.n, 'picture')} against {count(found.reference_n)}"
-    yield f"fid      {found.fid:.4g}   {sizes} · {plural(found.features, 'feature')}"
+    yield from wrapped("fid", f"{found.fid:.4g} · {sizes} · {plural(found.features, 'feature')}", wide)
     if even := found.even:
-        yield (
-            f"         {even.fid:.4g} at {count(even.n)} pictures a side; the two halves of the reference "
-            f"are {even.reference:.4g} apart"
+        alike = (
+            f"{even.fid:.4g} at {count(even.n)} pictures a side; the two halves of the reference are "
+            f"{even.reference:.4g} apart"
         )
-    yield f"kid      {found.kid:.4g}   95 % interval [{found.kid_low:.4g}, {found.kid_high:.4g}]"
+        yield from wrapped("", alike, wide)
+    ends = f"95 % interval [{found.kid_low:.4g}, {found.kid_high:.4g}]"
+    yield from wrapped("kid", f"{found.kid:.4g} · {ends}", wide)
     if found.few:
-        yield "warning  fewer pictures than features: FID is too large; trust KID, or add pictures"
+        few = "fewer pictures than features: FID is too large; trust KID, or add pictures"
+        yield from wrapped("warning", few, wide)
     for name, why in found.skipped[:3]:
-        yield from wrapped("skipped", f"{name}: {why}", columns())
+        yield from wrapped("skipped", f"{name}: {why}", wide)
     if len(found.skipped) > 3:
         yield f"         and {plural(len(found.skipped) - 3, 'other file')}"
 

@@ -73,7 +73,7 @@ def planted(
         workers=workers or cores,
         progress=_progress(),
     )
-    return show(outcome.to_json(), _lines(outcome), as_json=as_json)
+    return show(outcome.to_json(), _lines(outcome, columns()), as_json=as_json)
 
 
 def _progress(what: str = "worlds") -> Callable[[int, int], None]:
@@ -91,7 +91,7 @@ def _progress(what: str = "worlds") -> Callable[[int, int], None]:
     return progress
 
 
-def _lines(outcome: BenchResult) -> list[str]:
+def _lines(outcome: BenchResult, wide: int) -> list[str]:
     from weakspot.bench.planted import ABOUT
 
     lines: list[str] = []
@@ -104,7 +104,7 @@ def _lines(outcome: BenchResult) -> list[str]:
             (ABOUT[method], *map(_percent, (s.recall, s.exact, s.fdr)), count(round(s.images)))
             for method, s in outcome.summaries(trained=trained).items()
         ]
-        lines += grid(("", "recall", "exact", "fdr", "images"), rows, columns())
+        lines += grid(("", "recall", "exact", "fdr", "images"), rows, wide)
     return lines[1:]
 
 
@@ -147,7 +147,7 @@ def real(
         seed=seed,
         progress=_part_progress(),
     )
-    return show(outcome.to_json(), _real_lines(outcome), as_json=as_json)
+    return show(outcome.to_json(), _real_lines(outcome, columns()), as_json=as_json)
 
 
 def _named(names: str) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _part_progress() -> Callable[[str, int, int], None]:
     return progress
 
 
-def _real_lines(outcome: RealResult) -> Iterator[str]:
+def _real_lines(outcome: RealResult, wide: int) -> Iterator[str]:
     from weakspot.bench.real.compare import ABOUT
 
     if outcome.plantings:
@@ -182,40 +182,41 @@ def _real_lines(outcome: RealResult) -> Iterator[str]:
         for kind in dict.fromkeys(planting.kind for planting in outcome.plantings):
             summaries = outcome.summaries(kind=kind).items()
             rows += [(f"{kind}: {ABOUT[method]}", *_shares(summary), "") for method, summary in summaries]
-        yield from grid(head, rows, columns())
+        yield from grid(head, rows, wide)
         yield ""
     if outcome.null:
-        yield "tables with errors independent of everything: share with any finding"
+        yield from folded("tables with errors independent of everything: share with any finding", wide)
         shares = [
             (ABOUT[method], f"{100 * at.rate:.0f} % [{100 * at.low:.0f}, {100 * at.high:.0f}]")
             for method, at in outcome.null.items()
         ]
-        yield from grid(("", ""), shares, columns())
+        yield from grid(("", ""), shares, wide)
         yield ""
     for table in dict.fromkeys(one.table for one in outcome.words):
         about = "one half judged by the other: of what was said, fails 10 points above usual"
-        yield from folded(f"{table} by words, {about}", columns())
+        yield from folded(f"{table} by words, {about}", wide)
         said = [
             _in_words(
                 ABOUT[method], [one for one in outcome.words if one.table == table and one.method == method]
             )
             for method in dict.fromkeys(one.method for one in outcome.words)
         ]
-        yield from grid(("", "precision", "explained", "of rows", "said", "seconds"), said, columns())
+        yield from grid(("", "precision", "explained", "of rows", "said", "seconds"), said, wide)
         yield ""
     for order in outcome.factors:
         yield from folded(
             f"{order.table}, factors from {plural(order.samples, 'sample')} of {count(order.rows)}: "
             f"{100 * order.covered:.0f} % of intervals cover, tau {order.agreement:.2f}, "
             f"{100 * order.reversed:.1f} % of clear pairs reversed",
-            columns(),
+            wide,
         )
-        yield from folded(", ".join(f"{name} {ratio:.2f}" for name, ratio in order.published), columns())
+        yield from folded(", ".join(f"{name} {ratio:.2f}" for name, ratio in order.published), wide)
         yield ""
     if outcome.landscapes:
-        yield from import_module("weakspot.bench.landscapes").lines_of(outcome.landscapes)
+        yield from import_module("weakspot.bench.landscapes").lines_of(outcome.landscapes, wide)
         yield ""
-    yield from map(str, outcome.labels)
+    for row in outcome.labels:
+        yield from folded(str(row), wide)
 
 
 def _in_words(about: str, own: Sequence[WordsScore]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from weakspot.cli import program
 from weakspot.cli.flags import argument, flag, option, show
 from weakspot.core import WeakspotError
 from weakspot.report.format import NONE, columns, count, folded, grid, percent, shell, wrapped
+from weakspot.text.clauses import legible
 
 if TYPE_CHECKING:
     from weakspot.after.compared import Compared
@@ -167,7 +168,7 @@ def _comparison(found: Compared, wide: int) -> Iterator[str]:
             for row in rows
         ]
         head = ("first", "second", "points", "cases", "p", "", "")
-        rest = [(row.measure.words, *cell) for row, cell in zip(rows, cells, strict=True)]
+        rest = [(legible(row.measure.words), *cell) for row, cell in zip(rows, cells, strict=True)]
         yield from grid((title, *head), rest, wide, texts=(0, 6, 7))
         if more:
             yield f"  and {count(more)} more that did not change (--json has all)"
@@ -284,7 +285,7 @@ def _verdict(found: Gate, wide: int) -> Iterator[str]:
     beside = f" against {found.against}" if found.against else ""
     yield from wrapped("gate", _named(found.run + beside, found.model), wide)
     rows = [
-        ("ok" if check.passed else "FAIL", check.words, seen, f"limit {limit}")
+        ("ok" if check.passed else "FAIL", legible(check.words), seen, f"limit {limit}")
         for check in found.checks[: max(12, len(found.failed))]
         for seen, limit in [cells(check)]
     ]

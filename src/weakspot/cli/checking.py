@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from weakspot.report.format import columns, cut, grid, percent, shorten
+from weakspot.report.format import folded, grid, percent, plural, shorten, wrapped
 
 if TYPE_CHECKING:
     from weakspot.judges.refusal.labels import Labelled
@@ -36,12 +36,12 @@ def told(done: int, of: int) -> None:
         print(f"\rjudged {done:,} of {of:,}", end=end, file=sys.stderr, flush=True)
 
 
-def lines_of(judge: str, found: Mapping[str, Any], most: int) -> Iterator[str]:
+def lines_of(judge: str, found: Mapping[str, Any], most: int, wide: int) -> Iterator[str]:
     """The table of figures, then where the judge is blind, then the answers that it judges otherwise."""
     from weakspot.judges.refusal.check import blind_lines
 
     rows = [*found["by"].items(), ("all", found)]
-    yield f"{judge} against people"
+    yield from folded(f"{judge} against people", wide)
     head = ("", "decided", "accuracy", "sensitivity", "specificity", "kappa", "unsure", "partial (refused)")
     cells = [
         (
@@ -56,7 +56,7 @@ def lines_of(judge: str, found: Mapping[str, Any], most: int) -> Iterator[str]:
         )
         for name, figures in rows
     ]
-    yield from grid(head, cells, columns())
+    yield from grid(head, cells, wide)
     if ends := found["accuracy_interval"]:
         interval = f"[{ends[0] * 100:.1f}, {ends[1] * 100:.1f}]"
         yield f"accuracy {_percent(found['accuracy'])} {interval} of what is decided"
@@ -64,29 +64,32 @@ def lines_of(judge: str, found: Mapping[str, Any], most: int) -> Iterator[str]:
     if rate["bounds"]:
         low, high = map(percent, rate["bounds"])
         by_judge = f"{percent(rate['judge'])} ({low} to {high})"
-        yield f"refused by people's labels {percent(rate['people'])}, by the judge {by_judge}"
+        told = f"refused by people's labels {percent(rate['people'])}, by the judge {by_judge}"
+        yield from folded(told, wide)
     if found["held_out"]:
-        yield f"{found['held_out']:,} answers judged by a model that learnt nothing from their author"
+        told = f"{found['held_out']:,} answers judged by a model that learnt nothing from their author"
+        yield from folded(told, wide)
     if found["errors"] or found["undecided"]:
-        yield f"{found['errors']:,} without an answer · {found['undecided']:,} undecided: not counted"
-    blind = list(blind_lines(found))
-    yield from (f"blind    {line}" for line in blind)
-    yield from _disagreements(found["disagreements"], most)
+        told = f"{found['errors']:,} without an answer · {found['undecided']:,} undecided: not counted"
+        yield from folded(told, wide)
+    for line in blind_lines(found):
+        yield from wrapped("blind", line, wide)
+    yield from _disagreements(found["disagreements"], most, wide)
     if found["judged"] < found["of"]:
         kept = f"; the same command goes on from {found['kept']}" if found.get("kept") else ""
-        yield f"stopped after {found['judged']:,} of {found['of']:,} answers{kept}"
+        yield from folded(f"stopped after {found['judged']:,} of {found['of']:,} answers{kept}", wide)
 
 
-def _disagreements(rows: Sequence[Mapping[str, Any]], most: int) -> Iterator[str]:
+def _disagreements(rows: Sequence[Mapping[str, Any]], most: int, wide: int) -> Iterator[str]:
     for row in rows[:most]:
         group = f" ({row['group']})" if row["group"] else ""
         yield ""
-        yield f"people: {row['people']}{group} · judge: {cut(row['judge'] or 'no reason', columns() - 40)}"
-        if row["question"]:
-            yield f"  asked   {cut(shorten(row['question'], SHOWN), columns() - 10)}"
-        yield f"  answer  {cut(shorten(row['answer'] or '', SHOWN), 3 * columns())}"
+        yield from folded(f"people: {row['people']}{group} · judge: {row['judge'] or 'no reason'}", wide)
+        for name, words in (("  asked", row["question"]), ("  answer", row["answer"] or "")):
+            if words or name == "  answer":
+                yield from wrapped(name, shorten(words, SHOWN), wide, room=10)
     if len(rows) > most:
-        yield f"{len(rows) - most:,} more disagreements: --disagreements {len(rows)}, or --json"
+        yield f"{plural(len(rows) - most, 'more disagreement')}: --disagreements {len(rows)}, or --json"
 
 
 def _percent(value: float | None) -> str:

@@ -16,7 +16,7 @@ import typer
 
 from weakspot.cli.flags import argument, flag, option, show
 from weakspot.core import WeakspotError
-from weakspot.report.format import columns
+from weakspot.report.format import columns, folded, wrapped
 
 if TYPE_CHECKING:
     from weakspot.after.model_check import ModelCheck
@@ -56,7 +56,7 @@ def doctor(
         from weakspot.after.model_check import check_model
 
         found = check_model(model, images=images)
-        code = show(found.to_json(), _checked(found), as_json=as_json, code=0 if found.ok else 1)
+        code = show(found.to_json(), _checked(found, columns()), as_json=as_json, code=0 if found.ok else 1)
         if cli.debugging and found.trace and not as_json:
             typer.echo(found.trace, err=True)
         return code
@@ -71,28 +71,30 @@ def doctor(
         "keys": {name: bool(os.environ.get(name)) for name in KEYS},  # never the keys themselves
         "self_test": _self_test(),
     }
-    return show(facts, _installed(facts), as_json=as_json, code=0 if facts["self_test"]["ok"] else 1)
+    return show(
+        facts, _installed(facts, columns()), as_json=as_json, code=0 if facts["self_test"]["ok"] else 1
+    )
 
 
-def _installed(facts: dict[str, Any]) -> Iterator[str]:
-    yield f"weakspot {facts['weakspot']} · Python {facts['python']} · {facts['system']}"
-    yield from _wrapped("core", [f"{k} {v or 'MISSING'}" for k, v in facts["core"].items()])
+def _installed(facts: dict[str, Any], wide: int) -> Iterator[str]:
+    yield from folded(f"weakspot {facts['weakspot']} · Python {facts['python']} · {facts['system']}", wide)
+    yield from _packed("core", [f"{k} {v or 'MISSING'}" for k, v in facts["core"].items()], wide)
     for extra, packages in facts["extras"].items():
         missing = [name for name, found in packages.items() if not found]
-        state = f"pip install 'weakspot[{extra}]'   (no {', '.join(missing)})" if missing else "ready"
-        yield f"extra    {extra:<7} {state}"
-    yield from _wrapped(
-        "keys", [f"{k} {'set' if there else 'not set'}" for k, there in facts["keys"].items()]
+        state = f"pip install 'weakspot[{extra}]' (no {', '.join(missing)})" if missing else "ready"
+        yield from wrapped(f"extra    {extra}", state, wide, room=17)
+    yield from _packed(
+        "keys", [f"{k} {'set' if there else 'not set'}" for k, there in facts["keys"].items()], wide
     )
     test = facts["self_test"]
-    yield f"test     {'ok' if test['ok'] else 'FAILED'}: {test['about']}"
+    yield from wrapped("test", f"{'ok' if test['ok'] else 'FAILED'}: {test['about']}", wide)
 
 
-def _wrapped(about: str, facts: list[str]) -> Iterator[str]:
-    """Facts joined by dots, in lines of at most 80 columns."""
+def _packed(about: str, facts: list[str], wide: int) -> Iterator[str]:
+    """Facts joined by dots, in lines of at most `wide` columns; no fact is broken."""
     line = f"{about:<8} {facts[0]}"
     for fact in facts[1:]:
-        if len(line) + len(fact) + 3 > 80:
+        if len(line) + len(fact) + 3 > wide:
             yield line
             line = f"{'':<8} {fact}"
         else:
@@ -100,25 +102,27 @@ def _wrapped(about: str, facts: list[str]) -> Iterator[str]:
     yield line
 
 
-def _checked(found: ModelCheck) -> Iterator[str]:
+def _checked(found: ModelCheck, wide: int) -> Iterator[str]:
     """What a model is, whether it keeps its promises, how fast it is."""
 
-    def plain(text: str) -> str:
-        return "".join(c if c.isprintable() else " " for c in text)[:500]
+    def line(name: str, text: str) -> Iterator[str]:
+        return wrapped(name, "".join(c if c.isprintable() else " " for c in text)[:500], wide)
 
-    yield f"model    {plain(found.about or found.name)}"
-    yield f"is       {', '.join(found.ports) or 'nothing that is known'}"
+    yield from line("model", found.about or found.name)
+    yield from line("is", ", ".join(found.ports) or "nothing that is known")
     memory = "" if found.memory is None else f" · {found.memory / 1e6:,.0f} MB of memory"
     gpu = "" if found.gpu is None else f" · {found.gpu / 1e6:,.0f} MB on the GPU"
     yield f"loaded   in {found.seconds:.1f} s{memory}{gpu}"
-    yield from (f"holds    {plain(what)}" for what in found.checked)
+    for what in found.checked:
+        yield from line("holds", what)
     if found.speed is not None:
         pace, items = found.speed
         yield f"speed    {pace:,.0f} {items}/s" if pace >= 10 else f"speed    {pace:.2g} {items}/s"
-    yield from (f"note     {plain(note)}" for note in found.notes)
+    for note in found.notes:
+        yield from line("note", note)
     for what, fix in found.faults:
-        yield f"WRONG    {plain(what)}"
-        yield f"         {plain(fix)}"
+        yield from line("WRONG", what)
+        yield from line("", fix)
     yield "ok" if found.ok else "not ok"
 
 
@@ -162,12 +166,16 @@ def list_(
         }
         for e in getattr(registry, what.name)
     ]
-    return show(rows, _named(rows), as_json=as_json)
+    return show(rows, _named(rows, columns()), as_json=as_json)
 
 
-def _named(rows: list[dict[str, str]]) -> Iterator[str]:
+def _named(rows: list[dict[str, str]], wide: int) -> Iterator[str]:
     abouts = [r["about"] + (f" (needs weakspot[{r['extra']}])" if r["extra"] else "") for r in rows]
-    wide = max(len(row["example"]) for row in rows)
-    beside = wide + 2 + max(map(len, abouts)) <= columns()
+    room = max(len(row["example"]) for row in rows) + 2
+    beside = room + max(map(len, abouts)) <= wide
     for row, about in zip(rows, abouts, strict=True):
-        yield f"{row['example']:<{wide}}  {about}" if beside else f"{row['example']}\n    {about}"
+        if beside:
+            yield f"{row['example']:<{room}}{about}"
+        else:
+            yield row["example"]
+            yield from (f"    {line}" for line in folded(about, wide - 4))

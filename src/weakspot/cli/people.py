@@ -14,6 +14,7 @@ from weakspot.cli.flags import DEFAULT, OneIsMeant, argument, flag, option, show
 from weakspot.cli.view import HOST, OPEN, PORT, need_web, served
 from weakspot.core import WeakspotError
 from weakspot.report.format import columns, interval, percent, shell, wrapped
+from weakspot.text.clauses import legible
 
 if TYPE_CHECKING:
     from weakspot.report.people.tasks import Task
@@ -171,7 +172,9 @@ def _figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if found["split"]:
         yield "split", f"{found['split']:,} items without a majority are left out below"
     if one := found.get("downstream"):
-        yield "downstream", f"{_share(one['failed'])} pairs fail; {one['same']:,} look the same"
+        rate = one["failed"]["rate"]
+        fail = "no pair is settled yet" if rate is None else f"{_share(one['failed'])} pairs fail"
+        yield "downstream", f"{fail}; {one['same']:,} look the same"
         yield "matcher", _agreement(one["matcher"])
     if one := found.get("judge"):
         yield "judge", _agreement(one)
@@ -186,11 +189,11 @@ def _figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "valid", f"{_share(one['valid_failing'])} failing, {_share(one['valid_passing'])} passing"
         for row in one["corrected"]:
             if row["corrected"] is None:
-                yield "measured", f"{percent(row['rate'])} {row['phrase']} (needs {row['missing']})"
+                yield "measured", f"{percent(row['rate'])} {legible(row['phrase'])} (needs {row['missing']})"
             else:
                 ends = interval(row["low"], row["high"])
                 right = f"{percent(row['rate'])} → {percent(row['corrected'])} {ends}"
-                yield "corrected", f"{right} {row['phrase']}"
+                yield "corrected", f"{right} {legible(row['phrase'])}"
         for aspect, rating in one["ratings"].items():
             yield aspect, f"{rating['mean']:.2f} on average of {rating['n']:,}"
     if "ratings" in found and found["ratings"]["n"]:
@@ -360,5 +363,5 @@ def check(
         if found["judged"] < found["of"]:
             found["kept"] = None if kept is None else str(kept)
     found = {"judge": judge, "leave_one_out": leave_one_out, **found}
-    show(found, lines_of(judge, found, disagreements), as_json=as_json)
+    show(found, lines_of(judge, found, disagreements, columns()), as_json=as_json)
     return 130 if found["judged"] < found["of"] else 0

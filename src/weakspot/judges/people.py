@@ -48,20 +48,21 @@ class PeopleJudge:
                 found += rated.judge([case], [output])
             else:
                 self._ask(case, output)
-                found.append(Verdict(None, status=Status.ERROR, reason=self.to_do))
+                found.append(Verdict(None, status=Status.ERROR, reason=f"outputs wait {self.to_do}"))
         if self.waiting > before:
             self._write()
         return found
 
     @property
     def to_do(self) -> str:
-        return f"outputs wait for people's ratings in {self.folder / FILE} (weakspot label RUN)"
+        return f"for people's ratings in {self.folder / FILE} (weakspot label RUN)"
 
     def hold(self) -> None:
         """Stop, by a `WeakspotError`, a run whose last cases wait."""
         if self.waiting:
+            outputs = "1 output waits" if self.waiting == 1 else f"{self.waiting:,} outputs wait"
             raise WeakspotError(
-                f"{self.waiting} {self.to_do}",
+                f"{outputs} {self.to_do}",
                 fix="rate them there, from 1 (good) to 10 (bad), or by hand; then: weakspot resume RUN",
             )
 

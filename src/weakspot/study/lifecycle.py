@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from weakspot.core import Judge, Source, Target, WeakspotError, nearest
-from weakspot.core.ports import cpu_bound
+from weakspot.core.ports import Waiting, cpu_bound
 from weakspot.engine import Broken, Budget, BudgetSpent, Cluster, Engine, Executor, Watch
 from weakspot.store import Ledger, LedgerError, Run, RunConfig, check_url
 from weakspot.study.loading import pinned, tell_models
@@ -26,6 +26,12 @@ from weakspot.study.study import Result, Study, find_study
 
 S = TypeVar("S")
 P = TypeVar("P")
+
+#: How the state of a run begins that went wrong, and of one whose judge waits for people.
+BROKEN: Final = "stopped: broken"
+WAITING: Final = "stopped: people are needed"
+#: States in which trials without a verdict are no result: they are drawn again.
+UNDONE: Final = (BROKEN, WAITING)
 
 
 @dataclass
@@ -232,7 +238,7 @@ def resume(
                 if study.retries == "all":
                     run.ledger.forget_errors(gaps=True)
                     forgotten = _forgotten(run)
-                elif run.state.startswith("stopped: broken"):
+                elif run.state.startswith(UNDONE):
                     run.ledger.forget_errors()
                 with _place(study, executor, settings, parts, objects) as place:
                     context = Context(run, settings, parts, watch or Watch(), place, forgotten=forgotten)
@@ -312,9 +318,24 @@ def _carry_out(study: Study, context: Context[Any, Any]) -> None:
     except LedgerError:  # nothing more can be written: the run is as it was
         raise
     except WeakspotError as broken:
-        ledger.set_fact("state", f"stopped: broken: {broken.what}")
+        waits = _waits_for_people(context.parts)
+        if waits is not None and (isinstance(broken, Broken) or broken.what == waits.what):
+            ledger.set_fact("state", f"{WAITING}: {waits.what}")
+            raise waits from None
+        ledger.set_fact("state", f"{BROKEN}: {broken.what}")
         raise
     ledger.set_fact("state", f"stopped: {context.ended}" if context.ended else "finished")
+
+
+def _waits_for_people(parts: Any) -> WeakspotError | None:
+    """What people still have to do for a run's judge; None where there is nothing."""
+    judge = getattr(parts, "judge", None)
+    if isinstance(judge, Waiting):
+        try:
+            judge.hold()
+        except WeakspotError as waits:
+            return waits
+    return None
 
 
 @contextmanager

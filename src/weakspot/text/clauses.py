@@ -77,6 +77,13 @@ def title(phrase: str) -> str:
     return clause(phrase) or quoted(phrase)
 
 
+def legible(words: str) -> str:
+    """Any words with short sentences made one clause: "it is small and behind grass → bee"."""
+    phrase, arrow, answer = words.partition(" → ")
+    said = clause(phrase)
+    return f"{said}{arrow}{answer}" if said else words
+
+
 def quoted(phrase: str) -> str:
     """Somebody's own words in quotation marks, unless they stand in some already."""
     words = phrase.strip()

@@ -12,7 +12,8 @@ from weakspot.report.plots import Axis, Bar, axis
 from weakspot.stats import adjusted_holm
 from weakspot.stats.contrast import Contrast, contrast_paired
 from weakspot.store import Run, rate
-from weakspot.study.rates import Rates, comparable, rates_of
+from weakspot.study.rates import Rates, comparable, fixed, rates_of
+from weakspot.text.clauses import legible
 from weakspot.web.runs import phrases
 from weakspot.web.trials import reading
 
@@ -55,8 +56,16 @@ def compared(first: Path, second: Path) -> Comparison:
         words = phrases(left.hypotheses().values())
         pairs = [(h, keys[h.id], key) for key, h in right.hypotheses().items() if h.id in keys]
         tallies = left.tallies(), right.tallies()
+        plans = fixed(one), fixed(two)
         rated = [
-            (h, a, b, rate(tallies[0].get(a, Tally())), rate(tallies[1].get(b, Tally()))) for h, a, b in pairs
+            (
+                h,
+                a,
+                b,
+                rate(tallies[0].get(a, Tally()), fixed=plans[0]),
+                rate(tallies[1].get(b, Tally()), fixed=plans[1]),
+            )
+            for h, a, b in pairs
         ]
         rated = [row for row in rated if row[3].n and row[4].n]
         rated.sort(key=lambda row: -abs(row[3].value - row[4].value))
@@ -64,7 +73,7 @@ def compared(first: Path, second: Path) -> Comparison:
         lines = [
             HypothesisPair(
                 h,
-                words[h.id],
+                legible(words[h.id]),
                 before,
                 after,
                 (scale.bar(before), scale.bar(after)),
@@ -76,7 +85,7 @@ def compared(first: Path, second: Path) -> Comparison:
         ]
         adjusted = iter(adjusted_holm([line.paired.p for line in lines if line.paired]))
         lines = [line._replace(adjusted=next(adjusted)) if line.paired else line for line in lines]
-        found = [{f.phrase: None for f in run.findings if f.confirmed} for run in (one, two)]
+        found = [{legible(f.phrase): None for f in run.findings if f.confirmed} for run in (one, two)]
         return Comparison(
             settings=differing(one.config, two.config),
             same_seed=same,

@@ -19,8 +19,6 @@ from weakspot.studies.ask.result import AskResult, Counted, Description, Scenari
 BESIDE, CARD, RIGHT = 3, 9, 3
 #: Characters of a question and of an answer.
 QUESTION, ANSWER = 220, 260
-#: Columns of a terminal that hold everything.
-NARROW: Final = 100
 #: Trials looked at for examples.
 LOOKED_AT: Final = 400
 
@@ -207,15 +205,13 @@ def markdown(rows: Sequence[Ranked]) -> str:
 
 
 def lines(rows: Sequence[Ranked], wide: int) -> Iterator[str]:
-    """The same on a terminal, without the questions; a narrow one has no room for every interval."""
+    """The same on a terminal, without the questions."""
     cells = [
         (
             f"{'└ ' if row.kind else ''}{row.words}",
             row.share,
             f"{row.what} {row.count}",
-            f"elsewhere {row.elsewhere if wide >= NARROW else row.elsewhere.partition(' [')[0]}"
-            if row.elsewhere
-            else "",
+            f"elsewhere {row.elsewhere}" if row.elsewhere else "",
         )
         for row in rows
     ]

@@ -68,7 +68,7 @@ def categorise(
         skipped = [one._asdict() for one in read.broken]
         head = {"n": len(found), "fields": list(read.fields), "totals": totals}
         return _printed(head | {"skipped": skipped, "pairs": rows})
-    for line in _categorised(read, found, totals, show):
+    for line in _categorised(read, found, totals, show, columns()):
         typer.echo(line)
     for number, why in read.broken[:show]:
         typer.echo(cut(f"line {number} was skipped: {why}", 300), err=True)
@@ -78,9 +78,8 @@ def categorise(
 
 
 def _categorised(
-    read: PairFile, found: list[Difference], totals: Mapping[str, int], show: int
+    read: PairFile, found: list[Difference], totals: Mapping[str, int], show: int, wide: int
 ) -> Iterator[str]:
-    wide = columns()
     for row, one in list(zip(read.rows, found, strict=True))[:show]:
         yield from wrapped(f"{row.line:>6}  {one.category.value:<21}", one.reason, wide, room=31)
         for text in (row.first, row.second):
@@ -152,7 +151,7 @@ def grounded(
         )
     if as_json:
         return _printed({"encoder": encoder, "images_of": str(images), **found.plain(), "exit_code": 0})
-    for line in _held(found, show):
+    for line in _held(found, show, columns()):
         typer.echo(line)
     return 0
 
@@ -168,8 +167,8 @@ def _names_in(path: Path) -> set[str]:
     return names
 
 
-def _held(found: Grounded, show: int) -> Iterator[str]:
-    wide, easy = columns(), found.control
+def _held(found: Grounded, show: int, wide: int) -> Iterator[str]:
+    easy = found.control
     head = ("change", "pairs", "own caption nearer", "elsewhere", "cosine", "")
     rows = [
         (
@@ -185,10 +184,10 @@ def _held(found: Grounded, show: int) -> Iterator[str]:
     yield from grid(head, rows, wide)
     yield "─" * min(wide, 60)
     ends = f"{percent(easy.rate)} {interval(easy.low, easy.high)} of {count(easy.n)}"
-    yield f"control  against another picture's caption: {ends}"
+    yield from wrapped("control", f"against another picture's caption: {ends}", wide)
     blind = [row for row in found.rows if row.sight.value == "blind"]
     for row in blind if show else ():
-        yield f"{row.name}: the picture is nearer the second text"
+        yield from folded(f"{row.name}: the picture is nearer the second text", wide)
         for miss in row.failures[:show]:
             yield from wrapped("", miss.caption, wide, room=4)
             yield from wrapped("", f"{miss.foil}   ({miss.image})", wide, room=4)
@@ -248,26 +247,26 @@ def images(
     if as_json:
         head = {"encoder": encoder, "reference": reference, **found.plain()}
         return _printed(head | {"sheet": None if drawn is None else str(drawn), "exit_code": 0})
-    for line in _listed(found):
+    for line in _listed(found, columns()):
         typer.echo(line)
     if drawn is not None:
         typer.echo(f"sheet    {shell([str(drawn)])}")
     return 0
 
 
-def _listed(found: ImagePairs) -> Iterator[str]:
+def _listed(found: ImagePairs, wide: int) -> Iterator[str]:
     rows = [
         (str(i), pair.first, pair.second, f"{pair.tested:.2f}", f"{pair.reference:.2f}")
         for i, pair in enumerate(found.pairs, 1)
     ]
-    yield from grid(("", "", "", "encoder", "reference"), rows, columns(), texts=(1, 2), lead=3)
+    yield from grid(("", "", "", "encoder", "reference"), rows, wide, texts=(1, 2), lead=3)
     rule = found.rule
     apart = f"less than {rule.below:.2f}" if rule.below is not None else f"at least {rule.gap or 0:.2f} less"
     yield from folded(
         f"{plural(len(found.pairs), 'pair')} of {plural(found.images, 'picture')}: more alike than "
         f"{rule.above:.2f} to the encoder, {apart} to the reference; "
         f"{count(found.candidates)}{'' if found.complete else ' or more'} candidates",
-        columns(),
+        wide,
     )
     for file in found.skipped[:3]:
-        yield from wrapped("skipped", f"{file.file}: {file.why}", columns())
+        yield from wrapped("skipped", f"{file.file}: {file.why}", wide)

@@ -66,22 +66,23 @@ class MineDocument(Document):
 
     @property
     def conclusion(self) -> str:
-        who, mined = show.cut(self.title, 80), self.result.mined
+        mined, named = self.result.mined, show.cut(self.title, 80)
+        who, begun = named or "the encoder", named or "The encoder"
         if mined is None:
-            return f"{who} has not been looked at yet."
+            return f"The run has not yet looked for pairs of captions that {who} confuses."
         text = (
             f"{show.plural(len(mined.pairs), 'pair')} of captions that it confuses and the reference does "
             f"not were found among {show.count(mined.texts)} texts."
         )
         if self.result.note:
-            return f"{who} cannot embed new texts, so nothing was measured on new pairs. {text}"
+            return f"{begun} cannot embed new texts, so nothing was measured on new pairs. {text}"
         if not self.found:
             return f"No systematic failure of {who} was confirmed on new pairs. {text}"
-        named = [f"{show.shorten(f.name, 60)} ({show.percent(f.rate.value)})" for f in self.found[:5]]
+        ways = [f"{show.shorten(f.name, 60)} ({show.percent(f.rate.value)})" for f in self.found[:5]]
         more = f", and in {len(self.found) - 5} other ways" if len(self.found) > 5 else ""
         base = self.found[0].finding.baseline if self.found[0].finding else self.found[0].rate
         return (
-            f"{who} confuses captions that differ only in {_or(named)}{more}, against "
+            f"{begun} confuses captions that differ only in {_or(ways)}{more}, against "
             f"{show.percent(base.value)} where any word is replaced. {text}"
         )
 
