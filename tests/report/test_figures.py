@@ -113,6 +113,7 @@ def test_red_in_a_histogram_is_what_failed(build: Build) -> None:
     assert red == [pytest.approx(36 / 5, abs=0.1), pytest.approx(36, abs=0.1)]
     assert len(rects) == 3 + 3
     assert "7 pairs, 6 failed" in picture
+    assert not Figure("f", "t", (), [], picture).broad  # a narrow screen holds it whole
 
 
 def test_the_figure_of_the_findings_has_their_rates_and_the_baselines(build: Build) -> None:

@@ -6,12 +6,13 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.web.web_parts import BASE, FLOWER, HOSTILE, make_hunt, trial
+from tests.web.web_parts import BASE, FLOWER, HOSTILE, caller, make_hunt, trial
 
 from weakspot.core import Hypothesis, Stage, Status, Trial
 from weakspot.store import Blobs, Run, RunConfig
 from weakspot.study.views import Places
 from weakspot.web import trials
+from weakspot.web.explorer import Explorer
 from weakspot.web.trials import reading
 from weakspot.web.wanted import PageMark, Wanted
 
@@ -172,3 +173,23 @@ def test_a_writer_is_not_disturbed(tmp_path: Path) -> None:
     with reading(folder) as ledger:
         assert sum(t.drawn for t in ledger.tallies().values()) == ALL + 600
     assert seen[0] >= ALL
+
+
+def test_long_answers_are_offered_whole_and_found(hunt_folder: Path) -> None:
+    """Forms send another newline than they were given, and the browser shows long answers shortened."""
+    long = "a sentence that is much longer than sixty characters, and\nhas a second line"
+    with Run.open(hunt_folder) as run:
+        run.ledger.record(
+            [
+                trial(run, BASE, 500, failed=True, answer=long),
+                trial(run, BASE, 501, failed=True, answer=long.replace("\n", "\r\n")),
+            ],
+            {},
+        )
+    with reading(hunt_folder) as ledger:
+        assert dict(ledger.facets(Wanted()))[long] == 2
+        sent = Wanted.of({"answer": long.replace("\n", "\r\n")})
+        assert sent.answer == long
+        assert [row.index for row in ledger.page(sent).rows] == [500, 501]
+    text = caller(Explorer(hunt_folder.parent).app()).open()("/run/hunt-fly/trials").text
+    assert f'<option value="{long}" >a sentence that is much' in text

@@ -24,6 +24,8 @@ BROAD: Final = 700
 _WIDTH: Final = re.compile(r'<svg [^>]*?width="([0-9.]+)"')
 #: The whole picture, the names at its left, one row, and the axis at its foot.
 WIDE, NAMES, ROW, FOOT = 920.0, 310.0, 24.0, 26.0
+#: Across a picture that is never scrolled.
+SLIM: Final = 500.0
 #: Characters of a line of a name.
 LONGEST: Final = 44
 #: Of the series, in their order: the usual one first.
@@ -252,18 +254,21 @@ class Bins(NamedTuple):
 
 
 def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | None, title: str) -> Markup:
-    """Histograms above one another on one axis; what failed is red, and stands on what did not."""
-    span, height, y = WIDE - NAMES - 14, 40.0, 6.0
-    parts = []
+    """Histograms above one another on one axis; what failed is red, and stands on what did not.
+
+    Their names stand above them, so that a narrow screen holds the whole picture.
+    """
+    height, y, left = 40.0, 20.0, 14.0
+    span, parts = SLIM - 2 * left, list[Markup]()
 
     def x(value: float) -> float:
-        return round(NAMES + span * (value - low) / (high - low), 1)
+        return round(left + span * (value - low) / (high - low), 1)
 
     for row in rows:
         most, n = max(row.counts, default=0) or 1, sum(row.counts)
-        parts += _name(row.name, y + 16)
+        parts.append(text(left, y - 6, show.cut(row.name, 48), "start", "var(--ink)"))
         failures = f", {show.count(sum(row.failed))} failed" if row.failed else ""
-        parts.append(text(NAMES - 10, y + 36, f"{show.plural(n, 'pair')}{failures}", "end"))
+        parts.append(text(SLIM - left, y - 6, f"{show.plural(n, 'pair')}{failures}", "end"))
         wide = (high - low) / len(row.counts)
         for i, count in enumerate(row.counts):
             if not count:
@@ -277,14 +282,15 @@ def histograms(rows: Sequence[Bins], *, low: float, high: float, cut: float | No
                     top = y + height - unit * (below + some)
                     parts.append(_rect(x(a), top, x(a + wide) - x(a) - 0.6, unit * some, ink, 1))
         parts.append(_line(x(low), x(high), y + height, y + height))
-        y += height + 8
-    if cut is not None:
-        line = Markup('<line class="cut" x1="{0}" x2="{0}" y1="2" y2="{1}"/>')
-        parts.append(line.format(x(cut), y - 4))
+        if cut is not None:
+            line = Markup('<line class="cut" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>')
+            parts.append(line.format(x(cut), y, y + height))
+        y += height + 26
+    y -= 22
     size = steps(high - low)[1]
     marks = [size * i for i in range(math.ceil(low / size - 1e-9), math.floor(high / size + 1e-9) + 1)]
     parts += [text(x(v), y + 12, f"{v:.4g}".replace("-", "−"), "middle") for v in marks]
-    return svg(WIDE, y + 20, title, parts)
+    return svg(SLIM, y + 20, title, parts)
 
 
 class Curve(NamedTuple):

@@ -318,7 +318,7 @@ def _carry_out(study: Study, context: Context[Any, Any]) -> None:
     except LedgerError:  # nothing more can be written: the run is as it was
         raise
     except WeakspotError as broken:
-        waits = _waits_for_people(context.parts)
+        waits = _waits_for_people(study, context.parts)
         if waits is not None and (isinstance(broken, Broken) or broken.what == waits.what):
             ledger.set_fact("state", f"{WAITING}: {waits.what}")
             raise waits from None
@@ -327,14 +327,14 @@ def _carry_out(study: Study, context: Context[Any, Any]) -> None:
     ledger.set_fact("state", f"stopped: {context.ended}" if context.ended else "finished")
 
 
-def _waits_for_people(parts: Any) -> WeakspotError | None:
+def _waits_for_people(study: Study, parts: Any) -> WeakspotError | None:
     """What people still have to do for a run's judge; None where there is nothing."""
-    judge = getattr(parts, "judge", None)
-    if isinstance(judge, Waiting):
-        try:
-            judge.hold()
-        except WeakspotError as waits:
-            return waits
+    for part in study.named_parts(parts).values():
+        if isinstance(part, Waiting):
+            try:
+                part.hold()
+            except WeakspotError as waits:
+                return waits
     return None
 
 

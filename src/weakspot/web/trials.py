@@ -21,7 +21,7 @@ from weakspot.core import Hypothesis, Stage, Tally, WeakspotError
 from weakspot.store import Blobs
 from weakspot.store.database import connected, explained, reading_uri
 from weakspot.study.views import Places
-from weakspot.web.wanted import VERDICTS, Page, PageMark, Stretch, TrialRow, Wanted
+from weakspot.web.wanted import LONGEST, VERDICTS, Page, PageMark, Stretch, TrialRow, Wanted, one_newline
 
 #: Trials on a page.
 PAGE: Final = 60
@@ -31,7 +31,8 @@ CHUNK, PATIENCE = 20_000, 0.15
 STRETCHES: Final = 500
 #: Rows that the list of answers is counted from, and answers in it.
 FACET_ROWS, FACETS = 20_000, 60
-
+#: Characters of an answer that is a label rather than a sentence.
+SHORT: Final = 60
 #: Rows looked at in one go where kept texts are searched, and characters of each.
 SEARCHED, SEARCHED_TEXT = 500, 200_000
 #: Runs whose hypotheses are remembered.
@@ -39,6 +40,8 @@ REMEMBERED: Final = 4
 _read_before: dict[tuple[str, int], dict[int, Hypothesis]] = {}
 #: How kept pictures begin.
 _PICTURES: Final = (b"\x89PNG", b"\xff\xd8", b"RIFF")
+#: An answer as `one_newline` has it.
+_LINES: Final = "replace(replace(answer, char(13, 10), char(10)), char(13), char(10))"
 _COLUMNS: Final = "id, idx, status, failed, score, expected, answer, caption, blob"
 
 
@@ -150,18 +153,24 @@ class Trials:
         return {index: bool(failed) for index, failed in rows}
 
     def facets(self, wanted: Wanted) -> list[tuple[str, int]]:
-        """Short answers and how often they were given among the first trials of each hypothesis."""
+        """Answers and how often they were given among the first trials of each hypothesis.
+
+        Where too many differ to choose from, only short ones.
+        """
         keys = self._keys(wanted) or list(self.hypotheses())
         each = max(50, FACET_ROWS // max(1, len(keys)))
         counts: dict[str, int] = {}
         for key in keys[: FACET_ROWS // each]:
             rows = self._all(
                 """SELECT answer, COUNT(*) FROM (SELECT answer FROM trials WHERE hypothesis = ? LIMIT ?)
-                   WHERE length(answer) <= 60 GROUP BY 1""",
-                (key, each),
+                   WHERE length(answer) <= ? GROUP BY 1""",
+                (key, each, LONGEST),
             )
             for answer, times in rows:
-                counts[answer] = counts.get(answer, 0) + times
+                lines = one_newline(answer)
+                counts[lines] = counts.get(lines, 0) + times
+        if len(counts) > 10 * FACETS:
+            counts = {answer: times for answer, times in counts.items() if len(answer) <= SHORT}
         if len(counts) > 10 * FACETS:  # numbers or sentences: nothing to choose from
             return []
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:FACETS]
@@ -191,7 +200,7 @@ class Trials:
         if wanted.verdict:
             hit.append(VERDICTS[wanted.verdict])
         if wanted.answer:
-            hit.append("answer = ?")
+            hit.append(f"{_LINES if chr(10) in wanted.answer else 'answer'} = ?")
             values.append(wanted.answer)
         if wanted.kept:
             hit.append("blob IS NOT NULL")

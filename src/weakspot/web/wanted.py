@@ -62,7 +62,7 @@ class Wanted:
         return cls(
             hypothesis=given.get("hypothesis", "")[:64],
             verdict=_known(given.get("verdict", ""), VERDICTS),
-            answer=given.get("answer", "")[:LONGEST],
+            answer=one_newline(given.get("answer", ""))[:LONGEST],
             search=" ".join(given.get("search", "").split())[:SEARCHED],
             slice=given.get("slice", "")[:400],
             stage=_known(given.get("stage", ""), [stage.name.lower() for stage in Stage]),
@@ -117,6 +117,11 @@ class Stretch(NamedTuple):
         if back:
             return PageMark(self.group, _FAR if self.key is None else self.key, _FAR)
         return PageMark(self.group, 0 if self.key is None else self.key, -1)
+
+
+def one_newline(text: str) -> str:
+    """Text with one kind of newline: forms send another than they were given."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _known(value: str, known: Mapping[str, str] | Sequence[str]) -> str:
