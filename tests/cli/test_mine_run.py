@@ -129,7 +129,7 @@ def test_a_giant_line_among_others_is_left_out(place: Path) -> None:
     ("more", "complaint"),
     [
         ({"reference": f"{TOY}Blind"}, "give the same embeddings"),
-        ({"encoder": f"{TOY}Zero"}, "zeros alone"),
+        ({"encoder": f"{TOY}Zero"}, "only zeros"),
         ({"encoder": f"{TOY}NotFinite"}, "not finite"),
         ({"encoder": f"{TOY}Fewer"}, "an encoder gives one row for each text"),
         ({"encoder": "npz:matrix.npz"}, "texts are not in npz:matrix.npz"),
