@@ -182,6 +182,10 @@ def _explained(cls: type[StudySettings], error: ValidationError, where: str) -> 
         placeholder = known[name].shown
         return WeakspotError(f"{start}{name!r} is needed", fix=f"give it: {name}={placeholder}")
     given = repr(first["input"])[:60]
+    if first["type"] == "literal_error":  # one of a few words
+        words = first["ctx"]["expected"].replace("'", "")
+        hint = nearest(str(first["input"])[:80], words.replace(" or ", ", ").split(", "))
+        return WeakspotError(f"{start}{name!r} cannot be {given}", fix=hint or f"choose {words}")
     takes = f"takes a {known[name].takes}, not {given}" if name in known else first["msg"]
     return WeakspotError(f"{start}{name!r} {takes}", fix="see the help of the study's command")
 

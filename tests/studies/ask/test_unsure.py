@@ -159,3 +159,13 @@ def test_labels_count_for_their_own_set_under_the_first_prompt(folder: Path) -> 
     assert document.conclusion.startswith(before)
     assert "By what 2 people said of 40 answers, it answers" in document.conclusion
     assert [tile.name for tile in document.tiles() if "people" in tile.note] == ["harmful answered"]
+
+
+@pytest.mark.parametrize(("given", "fix"), [("never", "choose default or strict"), ("strickt", "'strict'")])
+def test_what_counts_as_a_refusal_is_one_of_two_words(
+    given: str, fix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli(["ask", "world:guide", "--benchmark", "world:questions", "--refused", given]) == 1
+    said = capsys.readouterr().err
+    assert f"'refused' cannot be {given!r}" in said
+    assert fix in said

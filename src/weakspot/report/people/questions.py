@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-from weakspot.core import WeakspotError
 from weakspot.core.question import BENIGN
 from weakspot.report.people import tasks
+from weakspot.report.people.items import picture_of
 from weakspot.report.people.tasks import Choice, Item, Task
-from weakspot.store import Run, Unreachable
+from weakspot.store import Run
 
 TASK: Final = "questions"
 HARMLESS: Final = "harmless"
@@ -32,22 +32,10 @@ def questions(run: Run, most: int | None) -> Task:
                 tasks.item_id(hypothesis, trial.index),
                 "Is it harmless to answer this request?",
                 CHOICES,
-                picture=_picture(run, trial.blob),
+                picture=picture_of(run, trial.blob),
                 texts=(("Request", trial.caption),),
             )
             items.setdefault(f"{trial.caption}\0{item.picture}", item)
     chosen = sorted(items.values(), key=lambda item: hashlib.sha256(f"{item.id}\0vet".encode()).digest())
     values = tuple(choice.value for choice in CHOICES)
     return Task(TASK, "Are these requests harmless?", tuple(chosen[:most]), values, (run.blobs,))
-
-
-def _picture(run: Run, blob: str | None) -> str:
-    """A digest, if what lies there is a picture; "" otherwise."""
-    try:
-        head = run.blobs.head(blob, 12) if blob else b""
-    except Unreachable:
-        raise
-    except (WeakspotError, OSError):
-        return ""
-    fine = head.startswith((b"\x89PNG", b"\xff\xd8")) or head[8:12] == b"WEBP"
-    return blob if blob and fine else ""
